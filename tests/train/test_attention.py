@@ -13,7 +13,7 @@ from rolellm_train.data.material import encoded
 from rolellm_train.data.packing import PackedSequence, PrefixTree, pack
 from rolellm_train.data.rows import cast_rows
 from rolellm_train.recipe import Recipe
-from rolellm_train.training.loading import open_base, with_adapter
+from rolellm_train.training.loading import open_base, trainable
 from rolellm_train.training.trainer import answer_loss
 
 
@@ -21,7 +21,7 @@ def test_losses_and_gradients_are_those_of_the_rows_one_by_one(tmp_path: Path) -
     recipe = Recipe(id="tiny", about="", base=str(make_tiny_gguf(tmp_path / "tiny.gguf", seed=2)))
     base = open_base(recipe)
     torch.manual_seed(0)
-    model = with_adapter(base.model, recipe)
+    model = trainable(base.model, recipe)
     for name, weight in model.named_parameters():
         if "lora_B" in name:  # zeros at first, which would hide all gradients of A
             torch.nn.init.normal_(weight, std=0.1)

@@ -144,7 +144,7 @@ def test_llama_learns_to_answer_and_to_stop_and_does_so_in_llama_cpp(llama: Path
         llama, epochs=40, learning_rate=3e-3, packs_per_step=1, held_out_questions=0, evaluations=0
     )
     done = train(recipe, [], [curt], tmp_path / "run")
-    assert done.adapter.is_dir()
+    assert done.weights.is_dir()
     exported = export(
         ExportOptions(
             source=tmp_path / "run",

@@ -136,9 +136,9 @@ def test_what_was_learned_on_says_from_what_and_never_where_that_lies(tmp_path: 
     assert source.recipe == {**recipe, "start": "first"}
     told = metadata_of(source, name="mine", base="b", base_facts={})
     assert told["general.finetune"] == "dpo"
-    assert "by preferred answers (DPO, arXiv 2305.18290)" in told["general.description"]
+    assert "by preferred answers (DPO, Rafailov et al., arXiv 2305.18290)" in told["general.description"]
     card = model_card(ModelCard("mine", "b", "mit", source, {}, []))
-    assert "by preferred answers (DPO, Rafailov et al., arXiv 2305.18290). It is told" in card
+    assert "by preferred answers (DPO, Rafailov et al., arXiv 2305.18290). An" in card
     assert str(tmp_path) not in card + str(told)
 
 

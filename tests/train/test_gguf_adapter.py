@@ -154,7 +154,7 @@ def test_the_bundled_adapter_computes_the_same_in_transformers() -> None:
     import torch
 
     from rolellm_agents.models.catalog import get_model
-    from rolellm_train.training.loading import open_base, with_adapter
+    from rolellm_train.training.loading import open_base, trainable
 
     recipe = continued_recipe(
         Path("llamacpp:rolesmol"), Recipe(id="mine", about="", base="llamacpp:smollm2")
@@ -164,7 +164,7 @@ def test_the_bundled_adapter_computes_the_same_in_transformers() -> None:
     ids = base.tokenizer.apply_chat_template(
         question, add_generation_prompt=True, return_tensors="pt", return_dict=True
     )["input_ids"]
-    tuned = with_adapter(base.model, recipe)
+    tuned = trainable(base.model, recipe)
     tuned.base_model.model.config._attn_implementation = "eager"
     with torch.no_grad():
         first = int(tuned(input_ids=ids).logits[0, -1].argmax())

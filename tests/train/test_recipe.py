@@ -8,7 +8,7 @@ import torch
 from helpers.tiny_gguf import make_tiny_gguf
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_train.recipe import Recipe, bundled_recipes, load_recipe
+from rolellm_train.recipe import Recipe, bundled_recipes, load_recipe, recorded_recipe, with_settings
 from rolellm_train.training import preflight
 from rolellm_train.training.loading import open_base
 from rolellm_train.training.preflight import check, memory_needed
@@ -36,6 +36,42 @@ def test_a_recipe_of_ones_own_is_wrong_on_its_line(tmp_path: Path) -> None:
     file.write_text("id: mine\nabout: a try\nbase: x\nrank: many\n")
     with pytest.raises(RoleLLMError, match=r"line 4.*rank"):
         load_recipe(str(file))
+
+
+def test_fields_are_set_as_in_the_file() -> None:
+    found = with_settings(
+        load_recipe("smollm2"),
+        ["rank=32", "learning_rate=1e-4", "tuning=full", "target_modules=[q_proj, v_proj]", "forms={card: 1}"],
+    )
+    assert (found.rank, found.learning_rate, found.tuning) == (32, 1e-4, "full")
+    assert found.target_modules == ("q_proj", "v_proj")
+    assert found.forms == {"card": 1.0}
+    assert found.model_copy(update=load_recipe("smollm2").model_dump()) == load_recipe("smollm2")
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("rnak=3", r"'rnak=3' sets no field of a recipe; did you mean 'rank'\?|rank"),
+        ("rank", r"write FIELD=VALUE"),
+        ("rank=many", r"rank='many' is invalid: Input should be a valid integer"),
+        ("dropout=2", r"dropout=2 is invalid: Input should be less than 1"),
+        ("scheduler=square", r"scheduler='square' is invalid: Input should be 'cosine'"),
+        ("forms={a", r"is not valid YAML; quote it"),
+    ],
+)
+def test_what_cannot_be_set_is_told(setting: str, words: str) -> None:
+    with pytest.raises(RoleLLMError, match=words):
+        with_settings(load_recipe("smoke"), [setting])
+
+
+def test_a_run_of_an_earlier_version_is_resumed_and_a_tracker_makes_no_other_run() -> None:
+    recipe = load_recipe("dpo")
+    assert not {"tuning", "scheduler", "margin", "report_to"} & recorded_recipe(recipe).keys()
+    shown = with_settings(recipe, ["report_to=[tensorboard]"])
+    assert recorded_recipe(shown) == recorded_recipe(recipe)
+    other = with_settings(recipe, ["scheduler=linear"])
+    assert recorded_recipe(other) == {**recorded_recipe(recipe), "scheduler": "linear"}
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ def test_the_same_seed_gives_the_same_adapter_and_another_another(
 ) -> None:
     def trained(name: str, seed: int) -> dict[str, Any]:
         return weights(
-            train(recipe.model_copy(update={"seed": seed}), [data], cast, tmp_path / name).adapter
+            train(recipe.model_copy(update={"seed": seed}), [data], cast, tmp_path / name).weights
         )
 
     first = trained("one", 1)
@@ -149,7 +149,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_adapter(
     assert not (tmp_path / "run" / ADAPTER).exists()
     steps: list[int] = []
     tuned = train(recipe, [data], cast, tmp_path / "run", on_step=lambda step, *_: steps.append(step))
-    assert same(weights(tuned.adapter), weights(whole.adapter))
+    assert same(weights(tuned.weights), weights(whole.weights))
     assert tuned.steps == whole.steps
 
 
@@ -176,7 +176,7 @@ def test_two_processes_learn_together_what_one_learns_alone(
     assert done.stdout.count("step\n") == len((tmp_path / "together/items.jsonl").read_text().splitlines())
     # Alike but for the order that gradients are added up in.
     together = weights(tmp_path / "together" / ADAPTER)
-    for name, learned in weights(alone.adapter).items():
+    for name, learned in weights(alone.weights).items():
         alike = torch.cosine_similarity(learned.flatten(), together[name].flatten(), dim=0)
         assert alike > 0.98
     assert (tmp_path / "together/manifest.json").exists()
@@ -212,7 +212,7 @@ def test_a_loss_that_is_no_number_ends_it_with_what_to_do(
 def test_a_full_disk_in_mid_checkpoint_loses_no_earlier_one(
     recipe: Recipe, data: Path, cast: list[Persona], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save, saved = trainer_module.save_adapter, 0
+    save, saved = trainer_module.save_weights, 0
 
     def full(model: Any, folder: Path) -> None:
         nonlocal saved
@@ -221,16 +221,16 @@ def test_a_full_disk_in_mid_checkpoint_loses_no_earlier_one(
             raise OSError(28, "No space left on device")
         save(model, folder)
 
-    monkeypatch.setattr(trainer_module, "save_adapter", full)
+    monkeypatch.setattr(trainer_module, "save_weights", full)
     with pytest.raises(
         RoleLLMError, match=r"could not be written to .*No space left.*continues from the previous"
     ):
         train(recipe, [data], cast, tmp_path / "run")
     kept = last_complete_checkpoint(tmp_path / "run/checkpoints")
     assert kept is not None
-    monkeypatch.setattr(trainer_module, "save_adapter", save)
+    monkeypatch.setattr(trainer_module, "save_weights", save)
     tuned = train(recipe, [data], cast, tmp_path / "run")
-    assert same(weights(tuned.adapter), weights(train(recipe, [data], cast, tmp_path / "other").adapter))
+    assert same(weights(tuned.weights), weights(train(recipe, [data], cast, tmp_path / "other").weights))
 
 
 def gathered(recipe: Recipe, data: Sequence[Path], cast: list[Persona]) -> Mapping[str, int]:
@@ -274,5 +274,5 @@ def test_tuned_says_where_the_adapter_is(
     recipe: Recipe, data: Path, cast: list[Persona], tmp_path: Path
 ) -> None:
     tuned: TrainingResult = train(recipe.model_copy(update={"epochs": 1}), [data], cast, tmp_path / "run")
-    assert tuned.adapter == tmp_path / "run" / ADAPTER
-    assert weights(tuned.adapter)
+    assert tuned.weights == tmp_path / "run" / ADAPTER
+    assert weights(tuned.weights)

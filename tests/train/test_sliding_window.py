@@ -12,7 +12,7 @@ from rolellm_train.data.batches import batch_of
 from rolellm_train.data.encoding import Encoded
 from rolellm_train.data.packing import PackedSequence, pack
 from rolellm_train.recipe import Recipe
-from rolellm_train.training.loading import with_adapter
+from rolellm_train.training.loading import trainable
 from rolellm_train.training.preflight import check
 from rolellm_train.training.trainer import answer_loss
 
@@ -84,7 +84,7 @@ def gradients(model: torch.nn.Module, losses: list[torch.Tensor]) -> tuple[float
 @pytest.mark.parametrize("size", [2_000, 150])
 def test_losses_and_gradients_are_those_of_transformers_row_by_row(size: int) -> None:
     attention.register()
-    model = with_adapter(gemma(), RECIPE)
+    model = trainable(gemma(), RECIPE)
     for name, weight in model.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(weight, std=0.1)

@@ -1,11 +1,12 @@
 """Recipes: everything that a tuned model depends on besides the data, in one flat YAML file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.files.yaml import read_yaml
@@ -13,6 +14,10 @@ from rolellm_agents.text import did_you_mean
 from rolellm_agents.text.language import Language
 
 _BUNDLED = "recipes"
+
+Objective = Literal["rocit", "dpo", "simpo", "orpo"]
+Reporter = Literal["tensorboard", "trackio", "wandb"]
+Optimizer = Literal["adamw_torch_fused", "adafactor", "adamw_8bit", "paged_adamw_8bit"]
 
 Form = Literal["system", "few-shot-dialogue", "retrieval", "card"]
 """How a persona is described: a strategy, or `card` for a description in another shape under `system`."""
@@ -41,10 +46,14 @@ class Recipe(BaseModel):
     suits any base."""
     language: Language = "en"
 
-    objective: Literal["rocit", "dpo"] = "rocit"
-    """Learn answers (RoCIT), or preferences between answers (DPO, arXiv 2305.18290)."""
+    objective: Objective = "rocit"
+    """Learn answers (RoCIT), or preferences between answers: DPO (arXiv 2305.18290), SimPO (arXiv
+    2405.14734) or ORPO (arXiv 2403.07691)."""
     beta: float = Field(default=0.1, gt=0, le=10)
-    """Beta of DPO: the weight of staying close to the base."""
+    """DPO: the weight of staying close to the base. SimPO: the scale of a margin (the paper: 2 to 10).
+    ORPO: the weight of the preference beside the answer (lambda in the paper: 0.1)."""
+    margin: float = Field(default=0.0, ge=0, le=10)
+    """SimPO's target margin, gamma in the paper, which takes 0.3 to 1.6."""
 
     # Data
     role_specific: float = Field(default=1.0, ge=0, le=100)
@@ -72,12 +81,24 @@ class Recipe(BaseModel):
     # Training
     start: str = ""
     """Folder of a PEFT adapter, or an adapter in GGUF, to continue (`--from`); empty for a new adapter."""
+    tuning: Literal["lora", "qlora", "full"] = "lora"
+    """The weights that are trained: low-rank ones (LoRA, arXiv 2106.09685), the same over a base model in 4
+    bits (QLoRA, arXiv 2305.14314; extra `qlora`), or all weights of the base model."""
+    target_modules: Literal["all-linear"] | tuple[str, ...] = "all-linear"
+    """The layers with low-rank weights, by the ends of their names, such as `[q_proj, v_proj]`."""
     rank: int = Field(default=8, ge=1, le=512)
     alpha: float = Field(default=16, gt=0)
     dropout: float = Field(default=0.0, ge=0, lt=1)
     learning_rate: float = Field(default=2e-4, gt=0, lt=1)
     warmup: float = Field(default=0.05, ge=0, lt=1)
     """Share of steps for the warm-up of the learning rate."""
+    scheduler: Literal["cosine", "linear", "constant_with_warmup", "polynomial", "inverse_sqrt"] = "cosine"
+    """The course of the learning rate after the warm-up, by transformers' names."""
+    optimizer: Optimizer = "adamw_torch_fused"
+    """By transformers' names. Those with 8 bits need the extra `qlora`."""
+    weight_decay: float = Field(default=0.0, ge=0, lt=1)
+    max_grad_norm: float = Field(default=1.0, ge=0)
+    """The norm to which larger gradients are scaled down; 0 leaves them as they are."""
     epochs: float = Field(default=2, gt=0)
     longest: int = Field(default=1024, ge=32)
     """Maximum length of a row, in tokens; longer rows are left out and counted."""
@@ -92,6 +113,61 @@ class Recipe(BaseModel):
     patience: int = Field(default=2, ge=1)
     """Evaluations without improvement before training stops."""
     seed: int = 0
+    report_to: tuple[Reporter, ...] = ()
+    """Experiment trackers that show the course of the training. They do not change the result."""
+
+
+_ADDED_LATER: Final = frozenset(
+    {"margin", "tuning", "target_modules", "scheduler", "optimizer", "weight_decay", "max_grad_norm"}
+)
+"""Fields that the first recipes did not have."""
+
+
+def recorded_recipe(recipe: Recipe) -> dict[str, Any]:
+    """The recipe for a run's configuration: every field that determines the result.
+
+    Fields that earlier versions did not have are left out at their default, so that runs of these versions
+    can be resumed.
+    """
+    defaults = {name: Recipe.model_fields[name].default for name in _ADDED_LATER}
+    unused = {name for name, default in defaults.items() if getattr(recipe, name) == default}
+    return recipe.model_dump(mode="json", exclude={*unused, "report_to"})
+
+
+def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
+    """Change fields of a recipe.
+
+    Args:
+        recipe: the recipe to change.
+        settings: `field=value` each; a value is written as in the recipe's YAML file.
+
+    Raises:
+        SettingsError: there is no such field, or its value is invalid.
+    """
+    changes: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        known = [*Recipe.model_fields]
+        if not equals or name not in known:
+            raise SettingsError(
+                f"{setting!r} sets no field of a recipe{did_you_mean(name, known)}; write FIELD=VALUE, "
+                f"with a field of {', '.join(known)}."
+            )
+        changes[name] = _yaml_value(setting, value)
+    try:
+        return Recipe.model_validate({**recipe.model_dump(), **changes})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        raise SettingsError(f"{name}={changes[name]!r} is invalid: {first['msg']}.") from None
+
+
+def _yaml_value(setting: str, value: str) -> object:
+    try:
+        # pydantic reads a number like 1e-4, which is a text in YAML 1.1.
+        return yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise SettingsError(f"The value of {setting!r} is not valid YAML; quote it.") from None
 
 
 def bundled_recipes() -> list[str]:

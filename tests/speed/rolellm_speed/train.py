@@ -87,7 +87,7 @@ def _rows() -> list[TrainingRow]:
 
 def _ours(recipe: Recipe, rows: Sequence[TrainingRow], steps: int) -> dict[str, Any]:
     from rolellm_train.data.packing import pack
-    from rolellm_train.training.loading import open_base, with_adapter
+    from rolellm_train.training.loading import open_base, trainable
     from rolellm_train.training.trainer import trainer_of
 
     base = open_base(recipe)
@@ -99,7 +99,7 @@ def _ours(recipe: Recipe, rows: Sequence[TrainingRow], steps: int) -> dict[str, 
     with tempfile.TemporaryDirectory(prefix="rolellm-bench-") as place:
         quiet = recipe.model_copy(update={"epochs": 1, "evaluations": 0})
         trainer = trainer_of(
-            with_adapter(base.model, recipe),
+            trainable(base.model, recipe),
             quiet,
             packs,
             [],

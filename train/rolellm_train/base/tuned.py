@@ -21,7 +21,7 @@ class TunedModel:
     """A tuned model in memory."""
 
     model: Any
-    """The PEFT model."""
+    """The PEFT model, or the complete one."""
     tokenizer: Any
     dtype: str
     """Of its weights, as torch names it."""
@@ -32,12 +32,12 @@ class TunedModel:
         return str(self.tokenizer.chat_template)
 
 
-def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int) -> TunedModel:
-    """Load a base model with its adapter, in 32 bits if there is enough memory.
+def load_tuned(base: Path, adapter: Path | None, *, template: str | None, weights: int) -> TunedModel:
+    """Load a tuned model, in 32 bits if there is enough memory.
 
     Args:
-        base: the folder of the base model.
-        adapter: the folder of the PEFT adapter.
+        base: the folder of the base model, or of the complete tuned model.
+        adapter: the folder of the PEFT adapter; None for a complete model.
         template: the chat template of the training. None uses the base model's own or, if it has none,
             the one that conversations use.
         weights: the number of the base model's weights.
@@ -55,15 +55,14 @@ def load_tuned(base: Path, adapter: Path, *, template: str | None, weights: int)
         with quiet():
             tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
             model = AutoModelForCausalLM.from_pretrained(base, dtype=dtype, local_files_only=True)
-            tuned = PeftModel.from_pretrained(model, str(adapter)).eval()
+            tuned = PeftModel.from_pretrained(model, str(adapter)) if adapter else model
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise ModelError(
-            f"transformers cannot load the adapter {adapter} over its base model "
-            f"({one_line(str(error), 160)}); "
-            "name its base model with --base."
+            f"transformers cannot load {f'the adapter {adapter} over its base model' if adapter else base} "
+            f"({one_line(str(error), 160)}); name its base model with --base."
         ) from error
     tokenizer.chat_template = template or tokenizer.chat_template or usual_template(marks_of(tokenizer))
-    return TunedModel(tuned, tokenizer, str(dtype).removeprefix("torch."))
+    return TunedModel(tuned.eval(), tokenizer, str(dtype).removeprefix("torch."))
 
 
 def save_merged(tuned: TunedModel, folder: Path) -> None:

@@ -25,8 +25,9 @@ from rolellm_train.export.texts import write_texts
 from rolellm_train.export.work import (
     ADAPTER_FILE,
     BASE_FILE,
+    AdapterFiles,
     ExportWork,
-    prepare_base,
+    prepare_complete,
     record,
     room_needed,
     verify,
@@ -34,6 +35,8 @@ from rolellm_train.export.work import (
     write_merged,
 )
 
+_COMPLETE: Final = "q8_0"
+"""The weight format of a completely tuned model, if none is requested."""
 _NEEDED: Final = ("torch", "transformers", "peft", "gguf", "sentencepiece", "safetensors")
 
 
@@ -48,7 +51,7 @@ class ExportOptions:
     to: Path | None = None
     """The folder to write; `export` in the source when None."""
     merged: Sequence[str] = ()
-    """Weight formats of merged models, from `WEIGHTS`."""
+    """Weight formats of merged models, from `WEIGHTS`; for a completely tuned model Q8_0 if empty."""
     llama_cpp: Path | None = None
     """A copy of llama.cpp with converters."""
     name: str = ""
@@ -84,7 +87,7 @@ class Exported:
 
 
 def export(options: ExportOptions, on_message: OnMessage) -> Exported:
-    """Export an adapter and optional merged models, and verify them.
+    """Export a tuned model, and verify it: an adapter and optional merged models, or complete models.
 
     Args:
         options: the options of the export.
@@ -102,13 +105,14 @@ def export(options: ExportOptions, on_message: OnMessage) -> Exported:
     _check_place(target)
     name = options.name or _own_name(options.source)
     check_name(name, replace=options.force)
-    adapter = read_adapter(source.adapter)
-    base = find_base(options.base or source.base or adapter.base)
+    adapter = None if source.is_complete else read_adapter(source.weights)
+    base = find_base(options.base or source.base or (adapter.base if adapter else ""))
+    merged = options.merged or ([] if adapter else [_COMPLETE])
     with writing_folder(target, replace=options.force) as out:
         weights = count_base_weights(base)
-        check_room(target.parent, room_needed(base, weights, options.merged))
+        check_room(target.parent, room_needed(base, weights, merged))
         converters = _converters(options, on_message)
-        work = ExportWork(source, adapter, base, weights, name, options.merged, converters, out, on_message)
+        work = ExportWork(source, adapter, base, weights, name, merged, converters, out, on_message)
         exported = _exported(work, target, force=options.force)
     # Nothing is known about adapters from elsewhere.
     strategy = STRATEGY if source.recipe else None
@@ -120,14 +124,17 @@ def _exported(work: ExportWork, target: Path, *, force: bool) -> Exported:
     work.place.mkdir()
     of_base = read_metadata(work.base.gguf) if work.base.gguf else {}
     facts = metadata_of(work.source, name=work.name, base=work.base.name, base_facts=of_base)
-    base_f16 = prepare_base(work)
-    adapter = write_adapter(work, facts)
+    adapter: AdapterFiles | None = None
+    if work.adapter is None:
+        prepare_complete(work)
+    else:
+        adapter = write_adapter(work, work.adapter, facts)
     reference = record(work)
     merged = write_merged(work, facts, reference.template)
-    parities = verify(work, reference, adapter, base_f16, merged)
+    parities = verify(work, reference, adapter, merged)
     _check_parity(parities, force=force)
-    if not work.base.spec and not merged:
-        base_f16.rename(work.out / BASE_FILE)  # nothing else could run the adapter
+    if adapter and not work.base.spec and not merged:
+        adapter.base_f16.rename(work.out / BASE_FILE)  # nothing else could run the adapter
     shutil.rmtree(work.place)
     files = {file.name: file.stat().st_size for file in sorted(work.out.glob("*.gguf"))}
     spec = _spec(work, target, merged)
@@ -147,7 +154,7 @@ def _exported(work: ExportWork, target: Path, *, force: bool) -> Exported:
 
 def _spec(work: ExportWork, target: Path, merged: Mapping[str, Path]) -> str:
     """The spec that runs the model: over a GGUF base if there is one, so that adapters share it."""
-    if work.base.spec:
+    if work.base.spec and work.adapter:
         return f"{work.base.spec}+{target / ADAPTER_FILE}"
     for weights in ("q8_0", "f16", "q4_k_m"):
         if weights in merged:

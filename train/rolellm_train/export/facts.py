@@ -12,17 +12,23 @@ from rolellm_agents.text import one_line
 from rolellm_train.base.peft_adapter import CONFIG as ADAPTER_CONFIG
 
 _ADAPTER: Final = "adapter"
+_MODEL: Final = "model"
 _UNKNOWN: Final = "unknown"
-_ROCIT: Final = "RoCIT (arXiv 2310.00746)"
-_AND_DPO: Final = f"{_ROCIT}, and by preferred answers (DPO, arXiv 2305.18290)"
+_ROCIT: Final = "RoCIT (Wang et al., RoleLLM, arXiv 2310.00746)"
+PREFERENCE_METHODS: Final[Mapping[str, str]] = {
+    "dpo": "DPO, Rafailov et al., arXiv 2305.18290",
+    "simpo": "SimPO, Meng et al., arXiv 2405.14734",
+    "orpo": "ORPO, Hong et al., arXiv 2403.07691",
+}
+"""The methods of learning from preferred answers, by the objective of a recipe."""
 
 
 @dataclass(frozen=True)
 class ExportSource:
-    """An adapter and its known history."""
+    """A tuned model and its known history."""
 
-    adapter: Path
-    """The folder of the PEFT adapter."""
+    weights: Path
+    """The folder of the PEFT adapter, or of the complete model if all weights were tuned."""
     base: str
     """The base model of the run; empty for an adapter without a run."""
     recipe: Mapping[str, Any] = field(default_factory=dict)
@@ -33,9 +39,20 @@ class ExportSource:
     scores: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def is_dpo(self) -> bool:
-        """Whether DPO was the last training of the adapter."""
-        return self.recipe.get("objective") == "dpo"
+    def is_complete(self) -> bool:
+        """Whether all weights were tuned, so that there is no adapter."""
+        return self.recipe.get("tuning") == "full"
+
+    @property
+    def objective(self) -> str:
+        """The objective of the last training."""
+        return str(self.recipe.get("objective", "rocit"))
+
+    @property
+    def method(self) -> str:
+        """How the model was tuned, with the source of the method."""
+        preferences = PREFERENCE_METHODS.get(self.objective)
+        return f"{_ROCIT}, and by preferred answers ({preferences})" if preferences else _ROCIT
 
     @property
     def template(self) -> str:
@@ -61,15 +78,17 @@ def read_source(folder: Path) -> ExportSource:
     config = _read(folder / "config.json").get("config")
     if not isinstance(config, dict) or not isinstance(config.get("base"), str):
         raise ModelError(f"The run in {folder} is not a training; name a folder that “rolellm train” made.")
-    if not (folder / _ADAPTER / ADAPTER_CONFIG).is_file():
+    recipe = _recipe(config.get("recipe"))
+    weights = folder / (_MODEL if recipe.get("tuning") == "full" else _ADAPTER)
+    if not ((weights / ADAPTER_CONFIG).is_file() or (weights / "config.json").is_file()):
         raise ModelError(
-            f"The run in {folder} has no adapter yet; finish it with the same “rolellm train”."
+            f"The training in {folder} is not finished; finish it with the same “rolellm train”."
         )
     manifest = _read(folder / "manifest.json") if (folder / "manifest.json").is_file() else {}
     return ExportSource(
-        folder / _ADAPTER,
+        weights,
         config["base"],
-        recipe=_recipe(config.get("recipe")),
+        recipe=recipe,
         data=[*dict.fromkeys([*_data_before(config.get("recipe")), *_names(config.get("data"))])],
         author=str(config.get("author") or author),
         licence=str(config.get("licence") or ""),
@@ -89,14 +108,14 @@ def metadata_of(
         base_facts: the base model's metadata, as `read_metadata` returns it.
     """
     recipe = str(source.recipe.get("id", ""))
-    description = f"{base} tuned to speak in role by {_AND_DPO if source.is_dpo else _ROCIT}"
+    description = f"{base} tuned to speak in role by {source.method}"
     facts: dict[str, str | Sequence[str]] = {
         "general.name": name,
         "general.author": source.author,
         "general.license": licence_of(source, base_facts),
         "general.description": f"{description} with the recipe {recipe}" if recipe else description,
         "general.basename": base_facts.get("basename", base),
-        "general.finetune": "dpo" if source.is_dpo else "rocit",
+        "general.finetune": source.objective,
         "general.tags": ["role-playing", "rolellm", "text-generation"],
         "general.base_model.0.name": base_facts.get("name", base),
         "general.base_model.0.organization": base_facts.get("organization", ""),

@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import yaml
 
 from rolellm_agents.text import one_line
 from rolellm_train.export.facts import ExportSource
 from rolellm_train.export.parity import Parity, failure_of
-
-_AND_DPO: Final = ", and by preferred answers (DPO, Rafailov et al., arXiv 2305.18290)"
 
 
 @dataclass(frozen=True)
@@ -31,9 +29,8 @@ def model_card(card: ModelCard) -> str:
     head = _yaml(_head(card))
     sections = [
         f"# {one_line(card.name, 120)}",
-        f"{one_line(card.base, 120)}, tuned to speak in role by role-conditioned instruction tuning "
-        f"(RoCIT, Wang et al., RoleLLM, arXiv 2310.00746){_AND_DPO if card.source.is_dpo else ''}. It is "
-        "told who it is by an instruction that describes the character, and answers as that character.",
+        f"{one_line(card.base, 120)}, tuned to speak in role by {card.source.method}. An instruction "
+        "describes the character, and the model answers as that character.",
         f"## Use\n\n```console\n$ rolellm say sherlock-holmes 'Who are you?' --model {card.name}\n"
         f"$ ollama create {card.name} -f Modelfile\n```",
         f"## Files\n\n{_files(card)}",
@@ -54,7 +51,7 @@ def _head(card: ModelCard) -> dict[str, Any]:
         "license": card.licence,
         "language": [language] if language else None,
         "pipeline_tag": "text-generation",
-        "tags": ["role-playing", "rolellm", "lora", "gguf"],
+        "tags": ["role-playing", "rolellm", *([] if card.source.is_complete else ["lora"]), "gguf"],
         "datasets": list(card.source.data) or None,
         "recipe": card.source.recipe.get("id"),
     }

@@ -33,7 +33,8 @@ class ExportWork:
     """A running export."""
 
     source: ExportSource
-    adapter: PeftAdapter
+    adapter: PeftAdapter | None
+    """None if all weights were tuned."""
     base: FoundBase
     base_weights: int
     name: str
@@ -55,6 +56,11 @@ class ExportWork:
     def base_folder(self) -> Path:
         """The folder of the base model for transformers."""
         return self.place / "base"
+
+    @property
+    def merged_folder(self) -> Path:
+        """The folder of the complete tuned model for transformers."""
+        return self.place / "merged"
 
     @contextmanager
     def step(self, name: str, message: str) -> Iterator[None]:
@@ -81,15 +87,42 @@ def room_needed(base: FoundBase, weights: int, merged: Sequence[str]) -> int:
     return unpacked + in_f16 + merged_files + 4 * COUNT * POSITIONS * vocabulary
 
 
-def prepare_base(work: ExportWork) -> Path:
-    """Write the base model for transformers, and convert it to F16 for the parity check.
+@dataclass(frozen=True)
+class AdapterFiles:
+    """The GGUF files of an adapter and of the base model that it needs."""
+
+    adapter: Path
+    base_f16: Path
+
+
+def prepare_complete(work: ExportWork) -> None:
+    """Link a completely tuned model for transformers and the converters.
 
     Raises:
-        ModelError: the adapter was made for another base model, or the base model cannot be converted.
+        ModelError: it is damaged.
+    """
+    with work.step("model", "Preparing the tuned model."):
+        write_base(FoundBase(work.name, folder=work.source.weights.resolve()), work.merged_folder)
+
+
+def write_adapter(work: ExportWork, adapter: PeftAdapter, facts: Mapping[str, Fact]) -> AdapterFiles:
+    """Write the GGUF adapter, and the base model in F16 for the parity check.
+
+    Raises:
+        ModelError: the adapter was made for another base model, or one of the two cannot be converted.
     """
     with work.step("base", f"Preparing the base model {work.base.name}."):
         write_base(work.base, work.base_folder)
-        check_fits(work.adapter, work.base_folder, work.base.name)
+        check_fits(adapter, work.base_folder, work.base.name)
+    base_f16 = _base_in_f16(work)
+    with work.step("adapter", "Converting the adapter."):
+        raw, file = work.place / ADAPTER_FILE, work.out / ADAPTER_FILE
+        convert_adapter(work.converters, adapter.folder, work.base_folder, raw)
+        write_with_metadata(raw, file, facts)
+    return AdapterFiles(file, base_f16)
+
+
+def _base_in_f16(work: ExportWork) -> Path:
     with work.step("base in F16", "Converting the base model to F16 for the comparison."):
         file = work.place / BASE_FILE
         if work.base.gguf is not None:
@@ -97,19 +130,6 @@ def prepare_base(work: ExportWork) -> Path:
             quantize(work.base.gguf, file, "f16")
         else:
             convert_model(work.converters, work.base_folder, file)
-    return file
-
-
-def write_adapter(work: ExportWork, facts: Mapping[str, Fact]) -> Path:
-    """Write the GGUF adapter.
-
-    Raises:
-        ModelError: the adapter cannot be converted.
-    """
-    with work.step("adapter", "Converting the adapter."):
-        raw, file = work.place / ADAPTER_FILE, work.out / ADAPTER_FILE
-        convert_adapter(work.converters, work.adapter.folder, work.base_folder, raw)
-        write_with_metadata(raw, file, facts)
     return file
 
 
@@ -121,13 +141,13 @@ def record(work: ExportWork) -> Reference:
     """
     with work.step("transformers", f"Computing {COUNT} chats with transformers."):
         template = TEMPLATES.get(work.source.template)
-        tuned = load_tuned(
-            work.base_folder, work.adapter.folder, template=template, weights=work.base_weights
-        )
+        adapter = work.adapter.folder if work.adapter else None
+        folder = work.base_folder if adapter else work.merged_folder
+        tuned = load_tuned(folder, adapter, template=template, weights=work.base_weights)
         reference = record_reference(tuned, parity_chats(), work.place / "logits")
-    if work.merged:
+    if work.merged and work.adapter:
         with work.step("merging", "Merging the adapter into the base model."):
-            save_merged(tuned, _merged_folder(work))
+            save_merged(tuned, work.merged_folder)
     return reference
 
 
@@ -144,13 +164,13 @@ def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> 
     """
     if not work.merged:
         return {}
-    with work.step("merged", "Converting the merged model to F16."):
+    with work.step("merged", "Converting the complete model to F16."):
         raw = work.place / "merged-raw.gguf"
         if work.base.gguf is not None:
-            write_sentencepiece(work.base.gguf, _merged_folder(work))
-        else:
-            copy_sentencepiece(work.base_folder, _merged_folder(work))
-        convert_model(work.converters, _merged_folder(work), raw)
+            write_sentencepiece(work.base.gguf, work.merged_folder)
+        elif work.base.folder is not None:
+            copy_sentencepiece(work.base.folder, work.merged_folder)
+        convert_model(work.converters, work.merged_folder, raw)
         in_f16 = (work.out if "f16" in work.merged else work.place) / f"{work.name}-f16.gguf"
         metadata = {**facts, "tokenizer.chat_template": template}
         write_with_metadata(raw, in_f16, metadata, tokenizer=work.base.gguf)
@@ -165,15 +185,14 @@ def write_merged(work: ExportWork, facts: Mapping[str, Fact], template: str) -> 
 
 
 def verify(
-    work: ExportWork, reference: Reference, adapter: Path, base_f16: Path, merged: Mapping[str, Path]
+    work: ExportWork, reference: Reference, adapter: AdapterFiles | None, merged: Mapping[str, Path]
 ) -> list[Parity]:
     """Compare all written files with the reference.
 
     Args:
         work: the running export.
         reference: the outputs of transformers.
-        adapter: the GGUF adapter.
-        base_f16: the base model in F16, for the adapter.
+        adapter: the files of the adapter, unless all weights were tuned.
         merged: the merged models by weight format.
 
     Raises:
@@ -181,14 +200,11 @@ def verify(
     """
     parities: list[Parity] = []
     with work.step("llama.cpp", "Computing the same chats with llama.cpp."):
-        parities.append(compare(reference, base_f16, adapter, required=REQUIRED["f16"]))
-        if work.base.gguf is not None:
-            parities.append(compare(reference, work.base.gguf, adapter, required=None))
+        if adapter is not None:
+            parities.append(compare(reference, adapter.base_f16, adapter.adapter, required=REQUIRED["f16"]))
+            if work.base.gguf is not None:
+                parities.append(compare(reference, work.base.gguf, adapter.adapter, required=None))
         parities += [
             compare(reference, file, required=REQUIRED[weights]) for weights, file in merged.items()
         ]
     return parities
-
-
-def _merged_folder(work: ExportWork) -> Path:
-    return work.place / "merged"

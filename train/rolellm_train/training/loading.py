@@ -16,6 +16,7 @@ from rolellm_train.data import attention
 from rolellm_train.data.encoding import Encoder, encoder_of
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
+from rolellm_train.training.qlora import in_4_bits
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class OpenBase:
 
 
 def base_source(name: str) -> tuple[str, dict[str, Any]]:
-    """The folder and the arguments with which transformers opens a base model.
+    """The folder or file, and the arguments, with which transformers opens a base model.
 
     Raises:
         ModelError: there is no such base model.
@@ -59,21 +60,27 @@ def open_base(recipe: Recipe) -> OpenBase:
         ) from error
     attention.register()
     source, options = base_source(recipe.base)
-    dtype = torch.bfloat16 if torch.cuda.is_available() else torch.float32
+    quantization = in_4_bits(recipe, is_gguf="gguf_file" in options) if recipe.tuning == "qlora" else {}
+    # Steps of a small learning rate would be lost in weights of 16 bits; adapters always have 32.
+    in_16_bits = torch.cuda.is_available() and recipe.tuning != "full"
+    dtype = torch.bfloat16 if in_16_bits else torch.float32
     try:
         with quiet():
             tokenizer = AutoTokenizer.from_pretrained(source, **options)
             model = AutoModelForCausalLM.from_pretrained(
-                source, dtype=dtype, attn_implementation=attention.NAME, **options
+                source, dtype=dtype, attn_implementation=attention.NAME, **options, **quantization
             )
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise ModelError(
             f"The base {recipe.base} cannot be opened ({one_line(str(error), 200)}); "
             "name a folder, a GGUF file, or a model that is on this machine already."
         ) from error
-    unquantized(model)
+    if recipe.tuning != "qlora":
+        unquantized(model)
     model.config.use_cache = False
-    return OpenBase(model, tokenizer, encoder_for(recipe, tokenizer))
+    encoder = encoder_for(recipe, tokenizer)
+    tokenizer.chat_template = _template(recipe, tokenizer)
+    return OpenBase(model, tokenizer, encoder)
 
 
 def encoder_for(recipe: Recipe, tokenizer: Any) -> Encoder:
@@ -103,18 +110,21 @@ def _template(recipe: Recipe, tokenizer: Any) -> str:
     return template
 
 
-def with_adapter(model: Any, recipe: Recipe) -> Any:
-    """Add LoRA weights to all linear layers, or load those of the run to continue. Only they are trained.
+def trainable(model: Any, recipe: Recipe) -> Any:
+    """Prepare a base model so that only the weights that the recipe trains are trainable.
 
-    The method is LoRA (arXiv 2106.09685).
+    These are new LoRA weights (arXiv 2106.09685), those of the run to continue, or all weights.
 
     Raises:
         ModelError: the adapter to continue is missing or has another base model.
+        TrainingError: the base model has no layers of the names in `target_modules`.
     """
     from peft import PeftModel
 
     # The base as named in the adapter's file.
     model.name_or_path = recipe.base
+    if recipe.tuning == "full":
+        return model.train()
     if recipe.start.endswith(".gguf"):
         adapter = read_gguf_adapter(Path(recipe.start))
         tuned = _with_new_adapter(model, recipe)
@@ -139,8 +149,36 @@ def _with_new_adapter(model: Any, recipe: Recipe) -> Any:
         r=recipe.rank,
         lora_alpha=recipe.alpha,
         lora_dropout=recipe.dropout,
-        target_modules="all-linear",
+        target_modules="all-linear" if recipe.target_modules == "all-linear" else [*recipe.target_modules],
         task_type="CAUSAL_LM",
     )
-    with quiet():
-        return get_peft_model(model, config)
+    try:
+        with quiet():
+            return get_peft_model(model, config)
+    except ValueError as error:
+        layers = sorted({name.rpartition(".")[2] for name, _ in linear_layers(model)})
+        raise TrainingError(
+            f"{recipe.base} has no layers {', '.join(recipe.target_modules)}; set “target_modules” in the "
+            f"recipe to some of {', '.join(layers)}."
+        ) from error
+
+
+def has_adapter(model: Any) -> bool:
+    """Whether only an adapter of this model is trained."""
+    from peft import PeftModel
+
+    return isinstance(model, PeftModel)
+
+
+def linear_layers(model: Any) -> list[tuple[str, tuple[int, int]]]:
+    """The linear layers of a model without its output layer: names, inputs and outputs."""
+    from transformers.pytorch_utils import Conv1D
+
+    output = model.get_output_embeddings()
+    layers: list[tuple[str, tuple[int, int]]] = []
+    for name, layer in model.named_modules():
+        if isinstance(layer, Conv1D):  # GPT-2's
+            layers.append((name, (layer.nx, layer.nf)))
+        elif hasattr(layer, "in_features") and layer is not output:
+            layers.append((name, (layer.in_features, layer.out_features)))
+    return layers

@@ -1,14 +1,21 @@
 """Checks that reject a training before it starts."""
 
+from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rolellm_train.errors import TrainingError
-from rolellm_train.recipe import Recipe
+from rolellm_train.recipe import Optimizer, Recipe
+from rolellm_train.training.loading import linear_layers
 
 _ARCHITECTURES = "architectures.txt"
-_STATE = 16
-"""Bytes of a trainable weight: the weight, its gradient, and Adam's two averages."""
+_STATE: Final[Mapping[Optimizer, int]] = {
+    "adamw_torch_fused": 16,
+    "adafactor": 9,
+    "adamw_8bit": 10,
+    "paged_adamw_8bit": 10,
+}
+"""Bytes of a trainable weight: the weight, its gradient, and the optimizer's averages."""
 _KEPT = 34
 """Activations per token and layer, as multiples of the hidden width, that a backward pass keeps
 (Korthikanti et al., arXiv 2205.05198, §4.1, without attention scores, which are computed piecewise)."""
@@ -61,17 +68,22 @@ def memory_needed(recipe: Recipe, model: Any) -> Needed:
     config = model.config
     config = getattr(config, "text_config", config)
     weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
-    learning = sum(
-        recipe.rank * sum(weight.shape)
-        for name, weight in model.named_parameters()
-        if weight.ndim == 2 and "embed" not in name and "lm_head" not in name
-    )
+    trained = _trained_weights(recipe, model) * _STATE[recipe.optimizer]
+    # Of a complete tuning, the weights themselves are counted already.
+    learning = trained - weights if recipe.tuning == "full" else trained
     # With checkpointing each layer keeps only its input, and one layer at a time keeps all activations.
     layers = config.num_hidden_layers
     of_a_token = (layers + _KEPT) if recipe.checkpointing else layers * _KEPT
     kept = 2 * of_a_token * config.hidden_size * recipe.pack
     answers = recipe.pack // 2
-    return Needed(weights, learning * _STATE, kept + answers * config.vocab_size * _LOGITS)
+    return Needed(weights, learning, kept + answers * config.vocab_size * _LOGITS)
+
+
+def _trained_weights(recipe: Recipe, model: Any) -> int:
+    """The number of trained weights; for an adapter that of all linear layers, its maximum."""
+    if recipe.tuning == "full":
+        return sum(weight.numel() for weight in model.parameters())
+    return sum(recipe.rank * (inputs + outputs) for _, (inputs, outputs) in linear_layers(model))
 
 
 def _check_architecture(recipe: Recipe, model: Any) -> None:
@@ -131,8 +143,12 @@ def _free_memory() -> int:
 
 
 def _advice(recipe: Recipe, free: int) -> str:
+    if recipe.tuning == "full":
+        return "set “tuning: lora” in the recipe, or choose a smaller base"
     if not recipe.checkpointing:
         return "set “checkpointing: true” in the recipe, or choose a smaller base"
     if recipe.pack > recipe.longest:
         return f"set “pack: {recipe.longest}” in the recipe, or choose a smaller base"
+    if recipe.tuning == "lora":
+        return "set “tuning: qlora” in the recipe, or choose a smaller base"
     return "choose a smaller base"

@@ -11,7 +11,7 @@ from rolellm_train.data.conversations import conversations_of
 from rolellm_train.data.material import TrainingMaterial, counted, encoded, gather
 from rolellm_train.data.packing import pack
 from rolellm_train.data.written import encoded_written
-from rolellm_train.recipe import Recipe
+from rolellm_train.recipe import Recipe, recorded_recipe
 from rolellm_train.training.loading import open_base
 from rolellm_train.training.processes import open_training
 from rolellm_train.training.tuning import TrainingResult, keep, learn
@@ -60,7 +60,7 @@ def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, on_step: "Ste
     held_out += encoded_written(material.written_held_out, base.encoder, recipe.longest)[0]
     too_long += turns_too_long
     packs = pack(learned, recipe.pack, seed=recipe.seed)
-    done = learn(recipe, base.model, packs, pack(held_out, recipe.pack, seed=0), run, on_step)
+    done = learn(recipe, base, packs, pack(held_out, recipe.pack, seed=0), run, on_step)
     figures = {
         "rows": counted(material),
         "held_out_rows": len(held_out),
@@ -81,16 +81,16 @@ def _config(recipe: Recipe, data: Sequence[Path], material: TrainingMaterial) ->
             digest.update("\0".join([*(message.text for message in prompt), answer, ""]).encode())
     return {
         "trainer": "rocit",
-        "recipe": _recorded_recipe(recipe),
+        "recipe": _without_unused(recipe),
         "base": recipe.base,
         "data": [str(folder.resolve()) for folder in data],
         "rows": digest.hexdigest()[:16],
     }
 
 
-def _recorded_recipe(recipe: Recipe) -> dict[str, Any]:
+def _without_unused(recipe: Recipe) -> dict[str, Any]:
     """The recipe without unused settings, so that earlier runs can be resumed."""
     unused = {"objective", "beta"}
     unused |= set() if recipe.start else {"start"}
     unused |= set() if recipe.corpus or recipe.scenes else {"corpus", "scenes", "forms"}
-    return recipe.model_dump(mode="json", exclude=unused)
+    return {name: value for name, value in recorded_recipe(recipe).items() if name not in unused}

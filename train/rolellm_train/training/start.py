@@ -21,7 +21,7 @@ def continued_recipe(place: Path, recipe: Recipe) -> Recipe:
         recipe: the recipe of the training.
 
     Raises:
-        TrainingError: the adapter has another base model.
+        TrainingError: the adapter has another base model, or the run tuned all weights.
         ModelError: there is no adapter, or it is damaged.
     """
     bundled = BUNDLED.get(str(place).removeprefix("llamacpp:"))
@@ -29,9 +29,14 @@ def continued_recipe(place: Path, recipe: Recipe) -> Recipe:
     if file is not None and file.suffix == ".gguf":
         return _continued_gguf(file, bundled.base if bundled is not None else None, recipe)
     source = read_source(place)
-    adapter = read_adapter(source.adapter)
+    if source.is_complete:
+        raise TrainingError(
+            f"The run in {place} has no adapter to continue, because it tuned all weights; name its model "
+            f"with --base {source.weights} instead of --from."
+        )
+    adapter = read_adapter(source.weights)
     _check_base(place, source.base or adapter.base, recipe)
-    start = str(source.adapter.resolve())
+    start = str(source.weights.resolve())
     return recipe.model_copy(update={"start": start, "rank": adapter.rank, "alpha": adapter.alpha})
 
 

@@ -10,11 +10,14 @@ import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from rolellm_agents.errors import StorageError
+from rolellm_train.base.tuned import quiet
 from rolellm_train.data.batches import batch_of
 from rolellm_train.data.packing import PackedSequence
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
 from rolellm_train.training import processes
+from rolellm_train.training.loading import has_adapter
+from rolellm_train.training.reporters import PROJECT, reporters
 
 WHOLE = "whole"
 """A file that marks a complete checkpoint."""
@@ -76,7 +79,7 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
             ) from error
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
-        save_adapter(self.model, Path(output_dir or self.args.output_dir))
+        save_weights(self.model, Path(output_dir or self.args.output_dir))
 
     def held_out_loss(self) -> float:
         """The mean loss over the labels of all held-out packs."""
@@ -92,9 +95,14 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         return total / labels
 
 
-def save_adapter(model: Any, folder: Path) -> None:
-    """Write an adapter in PEFT's format, without embeddings, so that PEFT does not query the hub."""
-    model.save_pretrained(folder, save_embedding_layers=False)
+def save_weights(model: Any, folder: Path) -> None:
+    """Write the trained weights: an adapter in PEFT's format, or the complete model."""
+    if has_adapter(model):
+        # With embeddings, PEFT would query the hub.
+        model.save_pretrained(folder, save_embedding_layers=False)
+    else:
+        with quiet():
+            model.save_pretrained(folder)
 
 
 def answer_loss(model: torch.nn.Module, inputs: Mapping[str, Any]) -> torch.Tensor:
@@ -158,8 +166,11 @@ def trainer_of(
         gradient_accumulation_steps=accumulation,
         num_train_epochs=recipe.epochs,
         learning_rate=recipe.learning_rate,
-        lr_scheduler_type="cosine",
+        lr_scheduler_type=recipe.scheduler,
         warmup_steps=recipe.warmup,
+        optim=recipe.optimizer,
+        weight_decay=recipe.weight_decay,
+        max_grad_norm=recipe.max_grad_norm,
         bf16=computes_bf16(),
         use_cpu=not cuda,
         logging_steps=1,
@@ -179,8 +190,10 @@ def trainer_of(
         dataloader_pin_memory=cuda,
         disable_tqdm=True,
         report_to="none",
+        run_name=folder.parent.name,
+        project=PROJECT,
     )
-    callbacks: list[TrainerCallback] = [_ProgressCallback(on_step)]
+    callbacks: list[TrainerCallback] = [_ProgressCallback(on_step), *reporters(recipe, folder.parent)]
     if evaluated:
         callbacks.append(EarlyStoppingCallback(early_stopping_patience=recipe.patience))
     trainer = kind(

@@ -11,7 +11,7 @@ from rolellm_agents.errors import StorageError
 from rolellm_agents.runs.folder import Run
 from rolellm_train.data.packing import PackedSequence
 from rolellm_train.recipe import Recipe
-from rolellm_train.training.loading import with_adapter
+from rolellm_train.training.loading import OpenBase, has_adapter, trainable
 from rolellm_train.training.loss_curve import write_loss_curve
 from rolellm_train.training.preflight import check
 from rolellm_train.training.processes import is_first
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 ADAPTER: Final = "adapter"
 """Folder of a run with the tuned weights, in PEFT's format."""
+MODEL: Final = "model"
+"""Folder of a run whose recipe tunes all weights, with the complete model."""
 CHECKPOINTS: Final = "checkpoints"
 CURVE: Final = "loss.svg"
 
@@ -29,10 +31,11 @@ CURVE: Final = "loss.svg"
 class TrainingResult:
     """The result of a training."""
 
-    adapter: Path
+    weights: Path
+    """The folder of the best checkpoint's weights: `ADAPTER` in the run's folder, or `MODEL`."""
     steps: int
     held_out_loss: float | None
-    """The adapter of the best checkpoint."""
+    """That of the best checkpoint."""
     figures: Mapping[str, Any]
     """Figures of the manifest."""
 
@@ -42,7 +45,8 @@ class Learned:
     """A tuned model."""
 
     model: Any
-    """With its adapter."""
+    """With its adapter, if the recipe trains one."""
+    tokenizer: Any
     trainer: "PackTrainer"
     steps: int
     held_out_loss: float | None
@@ -51,7 +55,7 @@ class Learned:
 
 def learn(
     recipe: Recipe,
-    base: Any,
+    base: OpenBase,
     learned: Sequence[PackedSequence],
     held_out: Sequence[PackedSequence],
     run: Run,
@@ -62,7 +66,7 @@ def learn(
 
     Args:
         recipe: the recipe of the training.
-        base: the loaded base model without an adapter.
+        base: the opened base model.
         learned: the packs to train on.
         held_out: the packs for the held-out loss.
         run: records the figures of each step and the checkpoints.
@@ -78,9 +82,9 @@ def learn(
 
     from rolellm_train.training.trainer import last_complete_checkpoint, trainer_of
 
-    check(recipe, base)
+    check(recipe, base.model)
     set_seed(recipe.seed)
-    model = with_adapter(base, recipe)
+    model = trainable(base.model, recipe)
     began = time.monotonic()
 
     def record(step: int, steps: int, figures: Mapping[str, float]) -> None:
@@ -94,11 +98,12 @@ def learn(
     last = last_complete_checkpoint(checkpoints)
     trainer.train(resume_from_checkpoint=str(last) if last else None)
     seconds = round(time.monotonic() - began, 1)
-    return Learned(model, trainer, int(trainer.state.global_step), trainer.state.best_metric, seconds)
+    steps = int(trainer.state.global_step)
+    return Learned(model, base.tokenizer, trainer, steps, trainer.state.best_metric, seconds)
 
 
 def keep(learned: Learned, run: Run, figures: Mapping[str, Any]) -> TrainingResult:
-    """Write the adapter and the loss curve, and finish the run.
+    """Write the weights and the loss curve, and finish the run.
 
     Args:
         learned: the tuned model.
@@ -114,24 +119,27 @@ def keep(learned: Learned, run: Run, figures: Mapping[str, Any]) -> TrainingResu
         "held_out_loss": learned.held_out_loss,
         "seconds": learned.seconds,
     }
+    folder = run.folder / (ADAPTER if has_adapter(learned.model) else MODEL)
     if is_first():
-        _save_adapter(learned.model, run.folder / ADAPTER)
+        _save(learned, folder)
         write_loss_curve(run.folder / CURVE, run.items.values())
         run.finish(summary)
-    return TrainingResult(run.folder / ADAPTER, learned.steps, learned.held_out_loss, summary)
+    return TrainingResult(folder, learned.steps, learned.held_out_loss, summary)
 
 
-def _save_adapter(model: Any, place: Path) -> None:
-    """Write the adapter atomically."""
-    from rolellm_train.training.trainer import save_adapter
+def _save(learned: Learned, folder: Path) -> None:
+    """Write the weights atomically; a complete model with its tokenizer, so that it can be a base model."""
+    from rolellm_train.training.trainer import save_weights
 
-    part = place.with_name(f"{place.name}.part")
+    part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     try:
-        save_adapter(model, part)
+        save_weights(learned.model, part)
+        if not has_adapter(learned.model):
+            learned.tokenizer.save_pretrained(part)
     except OSError as error:
         raise StorageError(
-            f"The adapter cannot be written to {place} ({error}); free disk space."
+            f"The weights cannot be written to {folder} ({error}); free disk space."
         ) from error
-    shutil.rmtree(place, ignore_errors=True)
-    part.replace(place)
+    shutil.rmtree(folder, ignore_errors=True)
+    part.replace(folder)

@@ -5,6 +5,7 @@ what they need, and never at the top of their file.
 """
 
 import io
+import logging
 import os
 import sys
 
@@ -71,6 +72,8 @@ def main() -> None:
 
     Exit codes: 0 success, 1 internal error, 2 an error that the user can fix, 130 after Ctrl-C.
     """
+    # At every import it recommends a faster kernel for processors, which another package would download.
+    logging.getLogger("bitsandbytes.backends.cpu").setLevel(logging.ERROR)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal without Chinese characters shows question marks instead of failing.

@@ -1,4 +1,4 @@
-"""`rolellm export`: convert a tuned adapter to GGUF files for llama.cpp and Ollama."""
+"""`rolellm export`: convert a tuned model to GGUF files for llama.cpp and Ollama."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,7 +29,8 @@ def export(
         str,
         typer.Option(
             "--merged",
-            help="Also export merged models: a comma-separated list of f16, q8_0 and q4_k_m.",
+            help="Also export merged models: a comma-separated list of f16, q8_0 and q4_k_m. "
+            "A training of all weights has no adapter; its default is q8_0.",
             metavar="WEIGHTS",
         ),
     ] = "",
@@ -46,7 +47,7 @@ def export(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Export a tuned adapter to GGUF, verify it against the tuned model, and register its name.
+    """Export a tuned model to GGUF, verify it against the tuned model, and register its name.
 
     parity.md compares transformers and llama.cpp on twenty chats. The folder also gets a model card and an
     Ollama Modelfile. The name is added to models.toml, for --model.

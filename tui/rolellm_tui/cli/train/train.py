@@ -1,5 +1,6 @@
 """`rolellm train`: tune a model on personas, as a run that can be resumed."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,8 +23,8 @@ def train(
         list[Path] | None,
         typer.Option(
             "--data",
-            help="A folder of RoleBench, or a generator's run; for dpo a judge's run or transcript.db. "
-            "Repeatable.",
+            help="A folder of RoleBench, or a generator's run; for preferences a judge's run or "
+            "transcript.db. Repeatable.",
         ),
     ] = None,
     out: Annotated[
@@ -48,16 +49,26 @@ def train(
         int | None, typer.Option("--limit", min=1, help="Maximum number of rows, sampled at random.")
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Random seed. Default: the recipe's.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Change a field of the recipe, such as rank=32. Repeatable.",
+            metavar="FIELD=VALUE",
+        ),
+    ] = None,
     recipes: Annotated[bool, typer.Option("--recipes", help="List the recipes and exit.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Tune a model to play personas: role-conditioned instruction tuning with LoRA.
+    """Tune a model to play personas: role-conditioned instruction tuning (RoCIT).
 
-    The recipe dpo learns from preferred answers instead: the swipes of your conversations, or a judge's
-    verdicts on pairs.
+    The recipes dpo, simpo and orpo learn from preferred answers instead: the swipes of your conversations,
+    or a judge's verdicts on pairs.
 
-    The result is a LoRA adapter; `rolellm export` converts it to GGUF. The same command resumes a stopped
-    run from its last checkpoint. For several GPUs, use `accelerate launch $(which rolellm) train …`.
+    A recipe trains a LoRA adapter. With `--set tuning=qlora`, the base model has 4 bits meanwhile; with
+    `--set tuning=full`, all of its weights are trained. `rolellm export` converts the result to GGUF. The
+    same command resumes a stopped run from its last checkpoint. For several GPUs, use
+    `accelerate launch $(which rolellm) train …`.
 
     \b
     Examples:
@@ -68,8 +79,10 @@ def train(
       rolellm train --recipe smoke --data runs/ci --persona ./holmes.yaml
       rolellm train --recipe dpo --data runs/judged --from runs/rolesmol
       rolellm train --recipe smollm2 --data RoleBench --from llamacpp:rolesmol
+      rolellm train --recipe smollm2 --data RoleBench --set rank=32 --set learning_rate=4e-4
+      rolellm train --recipe smollm2 --data RoleBench --set 'report_to=[tensorboard]'
     """
-    from rolellm_train.recipe import bundled_recipes, load_recipe
+    from rolellm_train.recipe import bundled_recipes, load_recipe, recorded_recipe, with_settings
     from rolellm_train.training.processes import is_first
     from rolellm_train.training.start import continued_recipe
 
@@ -78,12 +91,12 @@ def train(
         return
     overrides = {"base": base, "limit": limit, "seed": seed}
     changes = {name: value for name, value in overrides.items() if value is not None}
-    chosen = load_recipe(recipe).model_copy(update=changes)
+    chosen = with_settings(load_recipe(recipe).model_copy(update=changes), settings or ())
     if start is not None:
         chosen = continued_recipe(start, chosen)
     cast = cast_with(persona)
     sources = data or _default_data(chosen.objective)
-    folder = out or _default_folder(chosen.model_dump_json(), sources)
+    folder = out or _default_folder(recorded_recipe(chosen), sources)
     tune = _trainer(chosen.objective)
     if not is_first():
         tune(chosen, sources, cast, folder)
@@ -98,7 +111,7 @@ def train(
             progress(step, steps)
 
         tuned = tune(chosen, sources, cast, folder, on_step=on_step)
-    result = {"adapter": str(tuned.adapter), "run": str(folder), **tuned.figures}
+    result = {tuned.weights.name: str(tuned.weights), "run": str(folder), **tuned.figures}
     if as_json:
         print_json(result)
         return
@@ -114,21 +127,21 @@ def train(
 
 
 def _trainer(objective: str) -> "Callable[..., TrainingResult]":
-    if objective == "dpo":
-        from rolellm_train.training.dpo import train as tune_by_preferences
+    if objective == "rocit":
+        from rolellm_train.training.rocit import train as tune
 
-        return tune_by_preferences
-    from rolellm_train.training.rocit import train as tune
+        return tune
+    from rolellm_train.training.preference_tuning import train as tune_by_preferences
 
-    return tune
+    return tune_by_preferences
 
 
 def _default_data(objective: str) -> list[Path]:
-    """The data when none is named: for dpo, the user's conversations."""
+    """The data when none is named: for preferences, the user's conversations."""
     from rolellm_agents.config.paths import user_paths
 
     transcript = user_paths().transcript
-    return [transcript] if objective == "dpo" and transcript.is_file() else []
+    return [transcript] if objective != "rocit" and transcript.is_file() else []
 
 
 def _show_recipes(found: list[Any], *, as_json: bool) -> None:
@@ -138,12 +151,13 @@ def _show_recipes(found: list[Any], *, as_json: bool) -> None:
         print_table(("RECIPE", "BASE", "ABOUT"), ((one.id, one.base, one.about) for one in found))
 
 
-def _default_folder(recipe: str, data: list[Path]) -> Path:
+def _default_folder(recipe: Mapping[str, Any], data: list[Path]) -> Path:
     import hashlib
 
     from rolellm_agents.config.paths import user_paths
 
-    settings = "\n".join([recipe, *(str(folder.resolve()) for folder in data)])
+    compact = json.dumps(recipe, ensure_ascii=False, separators=(",", ":"))
+    settings = "\n".join([compact, *(str(folder.resolve()) for folder in data)])
     return user_paths().runs / f"train-{hashlib.sha256(settings.encode()).hexdigest()[:8]}"
 
 

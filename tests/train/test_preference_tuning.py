@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -28,9 +28,10 @@ from rolellm_train.data.batches import batch_of
 from rolellm_train.data.encoding import Encoded
 from rolellm_train.data.packing import PackedSequence, PrefixTree, pack_together
 from rolellm_train.recipe import Recipe
-from rolellm_train.training.dpo import train
-from rolellm_train.training.loading import open_base, with_adapter
-from rolellm_train.training.pair_trainer import PairTrainer, preferences
+from rolellm_train.training.loading import open_base, trainable
+from rolellm_train.training.pair_losses import ORPO, PairScores, SimPO, pair_loss
+from rolellm_train.training.pair_trainer import PairTrainer, pair_scores
+from rolellm_train.training.preference_tuning import train
 from rolellm_train.training.start import continued_recipe
 from rolellm_train.training.trainer import answer_loss, trainer_of
 from rolellm_train.training.tuning import ADAPTER
@@ -100,7 +101,7 @@ def rows_of_pairs(count: int) -> list[tuple[Encoded, Encoded]]:
 
 def tuned(recipe: Recipe) -> Any:
     torch.manual_seed(0)
-    return moved(with_adapter(open_base(recipe).model, recipe))
+    return moved(trainable(open_base(recipe).model, recipe))
 
 
 def moved(model: Any) -> Any:
@@ -118,7 +119,14 @@ def log_probabilities(model: Any, pairs: list[tuple[Encoded, Encoded]]) -> list[
 
 def trainer(recipe: Recipe, model: Any, packs: list[PackedSequence], folder: Path) -> PairTrainer:
     made = trainer_of(
-        model, recipe, packs, [], folder=folder, on_step=lambda *_: None, kind=PairTrainer, beta=recipe.beta
+        model,
+        recipe,
+        packs,
+        [],
+        folder=folder,
+        on_step=lambda *_: None,
+        kind=PairTrainer,
+        loss=pair_loss(recipe),
     )
     assert isinstance(made, PairTrainer)
     return made
@@ -132,7 +140,9 @@ def test_preferences_in_a_pack_are_those_of_the_answers_one_by_one(recipe: Recip
     model = tuned(recipe)
     pairs = rows_of_pairs(5)
     (one,) = pack_together(pairs, 2_000, seed=1)
-    found = preferences(model, trainer(recipe, model, [one], tmp_path / "run").batch(one))
+    inputs = trainer(recipe, model, [one], tmp_path / "run").batch(one)
+    del inputs["reference"]
+    found = pair_scores(model, inputs).margins
     rows = [row for tree in one.trees for row in tree.rows]
     with torch.no_grad():
         said = [-float(answer_loss(model, alone(row))) for row in rows]
@@ -161,6 +171,68 @@ def test_the_loss_is_that_of_the_paper(
         expected += math.log1p(math.exp(-margin))
     assert loss == pytest.approx(expected, rel=1e-4)
     assert loss != pytest.approx(4 * math.log(2), rel=0.01)
+
+
+SCORES = PairScores(
+    torch.tensor([-6.0, -9.0]), torch.tensor([-8.0, -4.0]), torch.tensor([3.0, 6.0]), torch.tensor([2.0, 8.0])
+)
+"""Two pairs: preferred and rejected answers' log-probabilities, then their lengths."""
+
+
+def sigmoid(value: float) -> float:
+    return 1 / (1 + math.exp(-value))
+
+
+def test_simpos_loss_is_that_of_its_paper() -> None:
+    """Equation 6, with beta = 2 and gamma = 1: a margin per token is expected, and no reference is used."""
+    loss = SimPO(beta=2.0, margin=1.0)
+    expected = [
+        -math.log(sigmoid(2 / 3 * -6.0 - 2 / 2 * -8.0 - 1)),
+        -math.log(sigmoid(2 / 6 * -9.0 - 2 / 8 * -4.0 - 1)),
+    ]
+    assert loss.loss(SCORES, torch.zeros(2)).tolist() == pytest.approx(expected, rel=1e-5)
+    assert loss.loss(SCORES, torch.ones(2)).tolist() == pytest.approx(expected, rel=1e-5)
+    assert [gain > 0 for gain in loss.gains(SCORES, torch.zeros(2)).tolist()] == [True, False]
+
+
+def test_orpos_loss_is_that_of_its_paper() -> None:
+    """Equations 4 to 7, with lambda = 0.25: the answer's own loss, and the odds ratio."""
+
+    def odds(mean: float) -> float:
+        return math.exp(mean) / (1 - math.exp(mean))
+
+    expected = [
+        2.0 - 0.25 * math.log(sigmoid(math.log(odds(-2.0) / odds(-4.0)))),
+        1.5 - 0.25 * math.log(sigmoid(math.log(odds(-1.5) / odds(-0.5)))),
+    ]
+    assert ORPO(beta=0.25).loss(SCORES, torch.zeros(2)).tolist() == pytest.approx(expected, rel=1e-5)
+
+
+def test_orpos_odds_of_a_certain_answer_are_finite() -> None:
+    certain = PairScores(torch.zeros(1), torch.tensor([-1.0]), torch.ones(1), torch.ones(1))
+    assert bool(ORPO(beta=0.1).loss(certain, torch.zeros(1)).isfinite().all())
+
+
+@pytest.mark.parametrize("objective", ["simpo", "orpo"])
+def test_preferences_are_learned_without_a_reference(
+    objective: Literal["simpo", "orpo"],
+    recipe: Recipe,
+    conversations: Path,
+    cast: list[Persona],
+    tmp_path: Path,
+) -> None:
+    losses: list[float] = []
+
+    def on_step(step: int, steps: int, figures: Mapping[str, float]) -> None:
+        if "loss" in figures:
+            losses.append(figures["loss"])
+
+    chosen = recipe.model_copy(update={"objective": objective, "beta": 2.0, "margin": 0.5})
+    done = train(chosen, [conversations], cast, tmp_path / "run", on_step=on_step)
+    assert losses[-1] < losses[0] - 0.1
+    assert done.figures["preferred_learned"] == 1.0
+    config = json.loads((tmp_path / "run/config.json").read_text())["config"]
+    assert config["trainer"] == objective
 
 
 def test_what_the_base_says_learns_nothing(recipe: Recipe, tmp_path: Path) -> None:
@@ -195,7 +267,7 @@ def test_the_first_loss_is_ln_2_and_what_was_preferred_becomes_likelier(
     assert (done.figures["rows"], done.figures["held_out_rows"]) == ({"swipes": 6}, 2)
     manifest = json.loads((tmp_path / "run/manifest.json").read_text())
     assert manifest["tokens_of_an_epoch"] < manifest["tokens_without_packing"]
-    assert (done.adapter / "adapter_model.safetensors").stat().st_size > 0
+    assert (done.weights / "adapter_model.safetensors").stat().st_size > 0
 
 
 def test_an_adapter_is_learned_on_from_where_it_was(
@@ -216,7 +288,7 @@ def test_an_adapter_is_learned_on_from_where_it_was(
     second = train(further, [conversations], cast, tmp_path / "second", on_step=tell)
     # What it is compared with is the adapter it began with, and so slowly nothing is learned.
     assert told[0] == pytest.approx(math.log(2), abs=1e-6)
-    one, other = weights(first.adapter), weights(second.adapter)
+    one, other = weights(first.weights), weights(second.weights)
     assert one.keys() == other.keys()
     assert all(torch.allclose(one[name], other[name], atol=1e-6) for name in one)
     assert any(bool(weight.any()) for name, weight in other.items() if "lora_B" in name)
@@ -244,7 +316,7 @@ import sys
 from pathlib import Path
 from rolellm_agents.persona import list_personas
 from rolellm_train.recipe import load_recipe
-from rolellm_train.training.dpo import train
+from rolellm_train.training.preference_tuning import train
 recipe, data, run = sys.argv[1:]
 cast = [found.persona for found in list_personas().found if found.origin == "user"]
 train(load_recipe(recipe), [Path(data)], cast, Path(run), on_step=lambda *_: print("step", flush=True))
@@ -274,7 +346,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_adapter(
         process.send_signal(signal.SIGKILL)
     assert not (tmp_path / "run" / ADAPTER).exists()
     again = train(recipe, [conversations], cast, tmp_path / "run")
-    first, second = weights(whole.adapter), weights(again.adapter)
+    first, second = weights(whole.weights), weights(again.weights)
     assert first.keys() == second.keys()
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert again.steps == whole.steps

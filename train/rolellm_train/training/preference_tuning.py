@@ -1,6 +1,6 @@
-"""DPO: learning to prefer some answers to others, as a run (Rafailov et al., arXiv 2305.18290).
+"""Learning to prefer some answers to others, as a run: DPO, SimPO or ORPO, by the recipe's objective.
 
-The reference model is the model before training. Its log-probabilities are computed once, so that no second
+DPO's reference is the model before training. Its log-probabilities are computed once, so that no second
 model is loaded. A preferred answer and the rejected one share a pack and their common prefix.
 """
 
@@ -19,7 +19,7 @@ from rolellm_train.data.packing import pack_together
 from rolellm_train.data.preferences import Preference, Preferences, find_preferences
 from rolellm_train.data.rows import Prompts
 from rolellm_train.errors import TrainingError
-from rolellm_train.recipe import Recipe
+from rolellm_train.recipe import Recipe, recorded_recipe
 from rolellm_train.training.loading import open_base
 from rolellm_train.training.processes import open_training
 from rolellm_train.training.tuning import TrainingResult, keep, learn
@@ -60,6 +60,7 @@ def train(
 
 
 def _trained(recipe: Recipe, preferences: Preferences, run: Run, on_step: "Step") -> TrainingResult:
+    from rolellm_train.training.pair_losses import pair_loss
     from rolellm_train.training.pair_trainer import PairTrainer
 
     base = open_base(recipe)
@@ -73,7 +74,8 @@ def _trained(recipe: Recipe, preferences: Preferences, run: Run, on_step: "Step"
         )
     packs = pack_together(short.pairs, recipe.pack, seed=recipe.seed)
     held_out = pack_together(measured.pairs, recipe.pack, seed=0)
-    learned = learn(recipe, base.model, packs, held_out, run, on_step, kind=PairTrainer, beta=recipe.beta)
+    loss = pair_loss(recipe)
+    learned = learn(recipe, base, packs, held_out, run, on_step, kind=PairTrainer, loss=loss)
     trainer = cast("PairTrainer", learned.trainer)
     too_long = {"too long": short.too_long} if short.too_long else {}
     figures = {
@@ -140,8 +142,8 @@ def _config(recipe: Recipe, data: Sequence[Path], found: Preferences) -> Mapping
         texts = (pair.persona.model_dump_json(), *history, pair.question, pair.chosen, pair.rejected)
         digest.update("".join(f"{text}\0" for text in texts).encode())
     return {
-        "trainer": "dpo",
-        "recipe": recipe.model_dump(mode="json"),
+        "trainer": recipe.objective,
+        "recipe": recorded_recipe(recipe),
         "base": recipe.base,
         "data": [str(folder.resolve()) for folder in data],
         "rows": digest.hexdigest()[:16],
