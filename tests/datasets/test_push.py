@@ -1,77 +1,20 @@
 """A data set goes to the hub in one commit with its card; a server here speaks the hub's protocol."""
 
-import base64
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
 from helpers.commands import rolellm
+from helpers.small_hub import ONLINE, Hub, running_hub
 
 pytest.importorskip("huggingface_hub")
 
 
-ONLINE = {"HF_HUB_OFFLINE": "0"}
-
-
-class _Hub(BaseHTTPRequestHandler):
-    """Creates repositories, and takes commits of small files."""
-
-    created: ClassVar[list[dict[str, Any]]]
-    committed: ClassVar[dict[str, str]]
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        if self.headers.get("Authorization") != "Bearer hf_right":
-            self._answer(401, {"error": "Invalid username or password."})
-        elif self.path == "/api/repos/create":
-            self.created.append(json.loads(body))
-            self._answer(200, {"url": f"http://{self.headers['Host']}/datasets/ada/lamp-talk"})
-        elif "/preupload/" in self.path:
-            asked = json.loads(body)["files"]
-            found = [{"path": one["path"], "uploadMode": "regular", "shouldIgnore": False} for one in asked]
-            self._answer(200, {"files": found})
-        elif self.path == "/api/validate-yaml":
-            self._answer(200, {"errors": [], "warnings": []})
-        else:
-            for line in body.splitlines():
-                part = json.loads(line)
-                if part["key"] == "file":
-                    text = base64.b64decode(part["value"]["content"]).decode()
-                    self.committed[part["value"]["path"]] = text
-            where = f"http://{self.headers['Host']}/datasets/ada/lamp-talk/commit/{'a' * 40}"
-            self._answer(200, {"commitOid": "a" * 40, "commitUrl": where, "success": True})
-
-    def do_GET(self) -> None:
-        self._answer(404, {})
-
-    def log_message(self, *_args: object) -> None:
-        """Say nothing."""
-
-    def _answer(self, status: int, value: Any) -> None:
-        text = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-
 @pytest.fixture
 def hub() -> Iterator[str]:
-    _Hub.created, _Hub.committed = [], {}
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Hub)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with running_hub() as address:
+        yield address
 
 
 @pytest.fixture
@@ -89,10 +32,10 @@ def test_a_data_set_and_its_card_are_one_commit(hub: str, data: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["files"] == ["README.md", "lamps.jsonl"]
-    assert _Hub.created[0]["name"] == "lamp-talk"
-    assert _Hub.created[0]["type"] == "dataset"
-    assert _Hub.committed["lamps.jsonl"] == data.read_text(encoding="utf-8")
-    assert "license: cc0-1.0" in _Hub.committed["README.md"]
+    assert Hub.created[0]["name"] == "lamp-talk"
+    assert Hub.created[0]["type"] == "dataset"
+    assert Hub.committed["lamps.jsonl"] == data.read_bytes()
+    assert b"license: cc0-1.0" in Hub.committed["README.md"]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +55,7 @@ def test_what_the_hub_refuses_is_one_sentence(
     )
     assert done.returncode == 2
     assert what in done.stderr
-    assert _Hub.committed == {}
+    assert Hub.committed == {}
 
 
 def test_a_hub_that_is_not_there_is_one_sentence(data: Path) -> None:
@@ -128,4 +71,4 @@ def test_a_dry_run_sends_nothing(hub: str, data: Path) -> None:
     done = rolellm("data", "push", str(data), "ada/lamp-talk", "--dry-run", env={"HF_ENDPOINT": hub})
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("README.md\nlamps.jsonl\n")
-    assert _Hub.created == []
+    assert Hub.created == []

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -125,8 +126,7 @@ def trainer(recipe: Recipe, model: Any, packs: list[PackedSequence], folder: Pat
         [],
         folder=folder,
         on_step=lambda *_: None,
-        kind=PairTrainer,
-        loss=pair_loss(recipe),
+        kind=partial(PairTrainer, loss=pair_loss(recipe)),
     )
     assert isinstance(made, PairTrainer)
     return made
@@ -174,7 +174,10 @@ def test_the_loss_is_that_of_the_paper(
 
 
 SCORES = PairScores(
-    torch.tensor([-6.0, -9.0]), torch.tensor([-8.0, -4.0]), torch.tensor([3.0, 6.0]), torch.tensor([2.0, 8.0])
+    torch.tensor([-6.0, -9.0]),
+    torch.tensor([-8.0, -4.0]),
+    torch.tensor([3.0, 6.0]),
+    torch.tensor([2.0, 8.0]),
 )
 """Two pairs: preferred and rejected answers' log-probabilities, then their lengths."""
 

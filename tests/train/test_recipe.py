@@ -41,7 +41,13 @@ def test_a_recipe_of_ones_own_is_wrong_on_its_line(tmp_path: Path) -> None:
 def test_fields_are_set_as_in_the_file() -> None:
     found = with_settings(
         load_recipe("smollm2"),
-        ["rank=32", "learning_rate=1e-4", "tuning=full", "target_modules=[q_proj, v_proj]", "forms={card: 1}"],
+        [
+            "rank=32",
+            "learning_rate=1e-4",
+            "tuning=full",
+            "target_modules=[q_proj, v_proj]",
+            "forms={card: 1}",
+        ],
     )
     assert (found.rank, found.learning_rate, found.tuning) == (32, 1e-4, "full")
     assert found.target_modules == ("q_proj", "v_proj")

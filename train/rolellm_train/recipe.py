@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -15,7 +15,7 @@ from rolellm_agents.text.language import Language
 
 _BUNDLED = "recipes"
 
-Objective = Literal["rocit", "dpo", "simpo", "orpo"]
+Objective = Literal["rocit", "dpo", "simpo", "orpo", "grpo"]
 Reporter = Literal["tensorboard", "trackio", "wandb"]
 Optimizer = Literal["adamw_torch_fused", "adafactor", "adamw_8bit", "paged_adamw_8bit"]
 
@@ -47,8 +47,8 @@ class Recipe(BaseModel):
     language: Language = "en"
 
     objective: Objective = "rocit"
-    """Learn answers (RoCIT), or preferences between answers: DPO (arXiv 2305.18290), SimPO (arXiv
-    2405.14734) or ORPO (arXiv 2403.07691)."""
+    """Learn answers (RoCIT), preferences between answers (DPO, arXiv 2305.18290; SimPO, arXiv 2405.14734;
+    ORPO, arXiv 2403.07691), or from the rewards of sampled answers (GRPO, arXiv 2402.03300)."""
     beta: float = Field(default=0.1, gt=0, le=10)
     """DPO: the weight of staying close to the base. SimPO: the scale of a margin (the paper: 2 to 10).
     ORPO: the weight of the preference beside the answer (lambda in the paper: 0.1)."""
@@ -77,6 +77,20 @@ class Recipe(BaseModel):
     """Held-out questions per role, for early stopping."""
     limit: int | None = Field(default=None, ge=1)
     """Maximum number of rows, sampled at random."""
+
+    # GRPO
+    rewards: Mapping[str, Annotated[float, Field(gt=0)]] = {}
+    """The weight of each reward: `references` (ROUGE-L F1), `detections` (faults that need no judge), or
+    the name of a judge of replies, such as `rubric` or `likelihood`."""
+    judge_model: str = ""
+    """The model of the judges among the rewards."""
+    samples: int = Field(default=8, ge=2, le=256)
+    """Sampled answers per question; an answer is compared with the others to its question."""
+    questions_per_step: int = Field(default=4, ge=1)
+    longest_answer: int = Field(default=160, ge=1)
+    """Maximum length of a sampled answer, in tokens."""
+    temperature: float = Field(default=1.0, gt=0, le=5)
+    """That of the sampled answers."""
 
     # Training
     start: str = ""
@@ -117,20 +131,28 @@ class Recipe(BaseModel):
     """Experiment trackers that show the course of the training. They do not change the result."""
 
 
-_ADDED_LATER: Final = frozenset(
-    {"margin", "tuning", "target_modules", "scheduler", "optimizer", "weight_decay", "max_grad_norm"}
-)
-"""Fields that the first recipes did not have."""
+# fmt: off
+_FIRST_FIELDS: Final = frozenset({
+    "id", "about", "cites", "base", "chat_template", "language", "objective", "beta",
+    "role_specific", "general", "cast", "corpus", "scenes", "forms", "answers", "keep_apart",
+    "conversations", "held_out_questions", "limit", "start", "rank", "alpha", "dropout",
+    "learning_rate", "warmup", "epochs", "longest", "pack", "packs_per_step", "checkpointing",
+    "evaluations", "patience", "seed",
+})
+# fmt: on
+"""The fields of version 0.1."""
 
 
 def recorded_recipe(recipe: Recipe) -> dict[str, Any]:
     """The recipe for a run's configuration: every field that determines the result.
 
-    Fields that earlier versions did not have are left out at their default, so that runs of these versions
-    can be resumed.
+    Fields that version 0.1 did not have are left out at their default, so that its runs can be resumed.
     """
-    defaults = {name: Recipe.model_fields[name].default for name in _ADDED_LATER}
-    unused = {name for name, default in defaults.items() if getattr(recipe, name) == default}
+    unused = {
+        name
+        for name, field in Recipe.model_fields.items()
+        if name not in _FIRST_FIELDS and getattr(recipe, name) == field.default
+    }
     return recipe.model_dump(mode="json", exclude={*unused, "report_to"})
 
 

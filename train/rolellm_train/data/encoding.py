@@ -81,9 +81,13 @@ class Encoder:
             answers.append(range(len(prompt), len(ids)))
         return Encoded(group, tuple(ids), tuple(answers))
 
+    def text(self, messages: Sequence[BaseMessage]) -> str:
+        """The rendered prompt, up to the place where the answer begins."""
+        return self._template.render(turns_of(messages))
+
     def prompt(self, messages: Sequence[BaseMessage]) -> list[int]:
         """The token ids of a prompt, up to the place where the answer begins."""
-        return self._ids(self._template.render(turns_of(messages)))
+        return self._ids(self.text(messages))
 
     def _answer(self, messages: Sequence[BaseMessage], prompt: Sequence[int], answer: str) -> list[int]:
         """The tokens of an answer and the one that ends it.
@@ -91,7 +95,7 @@ class Encoder:
         SentencePiece gives a text at its beginning other tokens than after a line, so an answer is
         tokenized where it stands.
         """
-        before = self._template.render(turns_of(messages))
+        before = self.text(messages)
         complete = self._template.render(turns_of([*messages, AIMessage(answer)]), answer_follows=False)
         if complete.removeprefix(before).lstrip().startswith(answer):
             ids = self._ids(complete)

@@ -1,5 +1,6 @@
 """Training and held-out rows of a recipe: sampled, split and encoded."""
 
+import hashlib
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -210,3 +211,14 @@ def counted(material: TrainingMaterial) -> Mapping[str, int]:
     sources = Counter[str](row.source for row in material.learned)
     sources.update(one.source for one in material.written)
     return dict(sorted(sources.items()))
+
+
+def fingerprint(material: TrainingMaterial) -> str:
+    """A digest of everything that is learned, by which a run recognizes its own data."""
+    digest = hashlib.sha256()
+    for row in (*material.learned, *material.held_out):
+        digest.update(f"{row.persona.model_dump_json()}\0{row.question}\0{row.answer}\0".encode())
+    for conversation in (*material.written, *material.written_held_out):
+        for prompt, answer in conversation.turns:
+            digest.update("\0".join([*(message.text for message in prompt), answer, ""]).encode())
+    return digest.hexdigest()[:16]

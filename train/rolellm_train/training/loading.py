@@ -24,7 +24,7 @@ class OpenBase:
     """An opened base."""
 
     model: Any
-    """A causal model of transformers, with our attention."""
+    """A causal model of transformers."""
     tokenizer: Any
     encoder: Encoder
 
@@ -59,6 +59,8 @@ def open_base(recipe: Recipe) -> OpenBase:
             "“pip install 'rolellm-agents[train]'” installs it."
         ) from error
     attention.register()
+    # Ours reads packs; sampled answers are ordinary batches.
+    kind = "sdpa" if recipe.objective == "grpo" else attention.NAME
     source, options = base_source(recipe.base)
     quantization = in_4_bits(recipe, is_gguf="gguf_file" in options) if recipe.tuning == "qlora" else {}
     # Steps of a small learning rate would be lost in weights of 16 bits; adapters always have 32.
@@ -68,7 +70,7 @@ def open_base(recipe: Recipe) -> OpenBase:
         with quiet():
             tokenizer = AutoTokenizer.from_pretrained(source, **options)
             model = AutoModelForCausalLM.from_pretrained(
-                source, dtype=dtype, attn_implementation=attention.NAME, **options, **quantization
+                source, dtype=dtype, attn_implementation=kind, **options, **quantization
             )
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise ModelError(
@@ -77,7 +79,7 @@ def open_base(recipe: Recipe) -> OpenBase:
         ) from error
     if recipe.tuning != "qlora":
         unquantized(model)
-    model.config.use_cache = False
+    model.config.use_cache = recipe.objective == "grpo"
     encoder = encoder_for(recipe, tokenizer)
     tokenizer.chat_template = _template(recipe, tokenizer)
     return OpenBase(model, tokenizer, encoder)

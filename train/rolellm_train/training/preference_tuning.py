@@ -8,6 +8,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -62,6 +63,7 @@ def train(
 def _trained(recipe: Recipe, preferences: Preferences, run: Run, on_step: "Step") -> TrainingResult:
     from rolellm_train.training.pair_losses import pair_loss
     from rolellm_train.training.pair_trainer import PairTrainer
+    from rolellm_train.training.trainer import trainer_of
 
     base = open_base(recipe)
     split = _split(preferences.pairs, recipe)
@@ -74,8 +76,9 @@ def _trained(recipe: Recipe, preferences: Preferences, run: Run, on_step: "Step"
         )
     packs = pack_together(short.pairs, recipe.pack, seed=recipe.seed)
     held_out = pack_together(measured.pairs, recipe.pack, seed=0)
-    loss = pair_loss(recipe)
-    learned = learn(recipe, base, packs, held_out, run, on_step, kind=PairTrainer, loss=loss)
+    kind = partial(PairTrainer, loss=pair_loss(recipe))
+    trainer_for = partial(trainer_of, recipe=recipe, learned=packs, held_out=held_out, kind=kind)
+    learned = learn(recipe, base, run, on_step, trainer_for)
     trainer = cast("PairTrainer", learned.trainer)
     too_long = {"too long": short.too_long} if short.too_long else {}
     figures = {

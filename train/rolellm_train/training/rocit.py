@@ -1,14 +1,14 @@
 """RoCIT: role-conditioned instruction tuning of a base model, as a run (arXiv 2310.00746, §3.4)."""
 
-import hashlib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rolellm_agents.persona import Persona
 from rolellm_agents.runs.folder import Run
 from rolellm_train.data.conversations import conversations_of
-from rolellm_train.data.material import TrainingMaterial, counted, encoded, gather
+from rolellm_train.data.material import TrainingMaterial, counted, encoded, fingerprint, gather
 from rolellm_train.data.packing import pack
 from rolellm_train.data.written import encoded_written
 from rolellm_train.recipe import Recipe, recorded_recipe
@@ -51,6 +51,8 @@ def train(
 
 
 def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, on_step: "Step") -> TrainingResult:
+    from rolellm_train.training.trainer import trainer_of
+
     base = open_base(recipe)
     conversations = conversations_of(material.learned, recipe.conversations, seed=recipe.seed)
     learned, too_long = encoded(conversations, base.encoder, recipe.longest)
@@ -60,7 +62,9 @@ def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, on_step: "Ste
     held_out += encoded_written(material.written_held_out, base.encoder, recipe.longest)[0]
     too_long += turns_too_long
     packs = pack(learned, recipe.pack, seed=recipe.seed)
-    done = learn(recipe, base, packs, pack(held_out, recipe.pack, seed=0), run, on_step)
+    packs_held_out = pack(held_out, recipe.pack, seed=0)
+    trainer = partial(trainer_of, recipe=recipe, learned=packs, held_out=packs_held_out)
+    done = learn(recipe, base, run, on_step, trainer)
     figures = {
         "rows": counted(material),
         "held_out_rows": len(held_out),
@@ -73,18 +77,12 @@ def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, on_step: "Ste
 
 
 def _config(recipe: Recipe, data: Sequence[Path], material: TrainingMaterial) -> dict[str, Any]:
-    digest = hashlib.sha256()
-    for row in (*material.learned, *material.held_out):
-        digest.update(f"{row.persona.model_dump_json()}\0{row.question}\0{row.answer}\0".encode())
-    for conversation in (*material.written, *material.written_held_out):
-        for prompt, answer in conversation.turns:
-            digest.update("\0".join([*(message.text for message in prompt), answer, ""]).encode())
     return {
         "trainer": "rocit",
         "recipe": _without_unused(recipe),
         "base": recipe.base,
         "data": [str(folder.resolve()) for folder in data],
-        "rows": digest.hexdigest()[:16],
+        "rows": fingerprint(material),
     }
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
@@ -26,7 +26,37 @@ Step = Callable[[int, int, Mapping[str, float]], None]
 """Called after each step with its number, the total, and its figures."""
 
 
-class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed here
+class TrainerFactory(Protocol):
+    """Builds the trainer of a training."""
+
+    def __call__(self, model: Any, *, folder: Path, on_step: Step) -> Trainer:
+        """Build the trainer.
+
+        Args:
+            model: the model with its trainable weights.
+            folder: the folder for checkpoints.
+            on_step: called after every step.
+        """
+        ...
+
+
+class SavesWeights:
+    """A mixin for trainers: checkpoints hold the trained weights, and a full disk is told."""
+
+    def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            super()._save_checkpoint(*args, **kwargs)
+        except OSError as error:
+            raise StorageError(
+                f"A checkpoint could not be written to {self.args.output_dir} ({error.strerror or error}); "
+                "free disk space and run the command again: it continues from the previous checkpoint."
+            ) from error
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        save_weights(self.model, Path(output_dir or self.args.output_dir))
+
+
+class PackTrainer(SavesWeights, Trainer):  # type: ignore[misc]  # transformers is not typed here
     """Trains on packs, one per batch."""
 
     def __init__(self, *, held_out: Sequence[PackedSequence], **settings: Any) -> None:
@@ -69,18 +99,6 @@ class PackTrainer(Trainer):  # type: ignore[misc]  # transformers is not typed h
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
         return figures
 
-    def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
-        try:
-            super()._save_checkpoint(*args, **kwargs)
-        except OSError as error:
-            raise StorageError(
-                f"A checkpoint could not be written to {self.args.output_dir} ({error.strerror or error}); "
-                "free disk space and run the command again: it continues from the previous checkpoint."
-            ) from error
-
-    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
-        save_weights(self.model, Path(output_dir or self.args.output_dir))
-
     def held_out_loss(self) -> float:
         """The mean loss over the labels of all held-out packs."""
         model = self.model
@@ -119,7 +137,11 @@ class _ProgressCallback(TrainerCallback):  # type: ignore[misc]
     on_step: Step
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        figures = {name: float(value) for name, value in (logs or {}).items() if name in _FIGURES}
+        figures = {
+            name: float(value)
+            for name, value in (logs or {}).items()
+            if name in _FIGURES or name.startswith(REWARD)
+        }
         if figures:
             self.on_step(state.global_step, state.max_steps, figures)
 
@@ -129,6 +151,8 @@ class _ProgressCallback(TrainerCallback):  # type: ignore[misc]
             (place / WHOLE).touch()
 
 
+REWARD = "reward"
+"""The beginning of the names of figures of rewards."""
 _FIGURES = ("loss", "eval_loss", "learning_rate", "grad_norm")
 
 
@@ -140,10 +164,9 @@ def trainer_of(
     *,
     folder: Path,
     on_step: Step,
-    kind: type[PackTrainer] = PackTrainer,
-    **settings: Any,
+    kind: Callable[..., PackTrainer] = PackTrainer,
 ) -> PackTrainer:
-    """Build a trainer.
+    """Build a trainer on packs.
 
     Args:
         model: the model, whose adapter is trainable.
@@ -152,52 +175,28 @@ def trainer_of(
         held_out: the packs for the held-out loss.
         folder: the folder for checkpoints.
         on_step: called after every step.
-        kind: the class of the trainer.
-        settings: further arguments of that class.
+        kind: builds the trainer from the arguments of `PackTrainer`.
     """
     accumulation = max(1, recipe.packs_per_step // processes.count())
     steps = max(1, math.ceil(len(learned) / (accumulation * processes.count())))
     evaluated = bool(held_out and recipe.evaluations)
     interval = max(1, steps // recipe.evaluations) if evaluated else max(1, steps // 4)
-    cuda = torch.cuda.is_available()
     arguments = TrainingArguments(
-        output_dir=str(folder),
+        **common_arguments(recipe, folder),
         per_device_train_batch_size=1,
         gradient_accumulation_steps=accumulation,
-        num_train_epochs=recipe.epochs,
-        learning_rate=recipe.learning_rate,
-        lr_scheduler_type=recipe.scheduler,
-        warmup_steps=recipe.warmup,
-        optim=recipe.optimizer,
-        weight_decay=recipe.weight_decay,
-        max_grad_norm=recipe.max_grad_norm,
-        bf16=computes_bf16(),
-        use_cpu=not cuda,
-        logging_steps=1,
         eval_strategy="steps" if evaluated else "no",
         eval_steps=interval,
-        save_strategy="steps",
         save_steps=interval,
-        save_total_limit=2,
         load_best_model_at_end=evaluated,
         metric_for_best_model="eval_loss" if evaluated else None,
         greater_is_better=False if evaluated else None,
-        activation_checkpointing=recipe.checkpointing,
-        remove_unused_columns=False,
         label_names=["labels"],
-        seed=recipe.seed,
-        data_seed=recipe.seed,
-        dataloader_pin_memory=cuda,
-        disable_tqdm=True,
-        report_to="none",
-        run_name=folder.parent.name,
-        project=PROJECT,
     )
-    callbacks: list[TrainerCallback] = [_ProgressCallback(on_step), *reporters(recipe, folder.parent)]
+    callbacks = callbacks_of(recipe, folder, on_step)
     if evaluated:
         callbacks.append(EarlyStoppingCallback(early_stopping_patience=recipe.patience))
     trainer = kind(
-        **settings,
         held_out=held_out,
         model=model,
         args=arguments,
@@ -208,6 +207,49 @@ def trainer_of(
     # It would print every step to standard output.
     trainer.remove_callback(PrinterCallback)
     return trainer
+
+
+def common_arguments(recipe: Recipe, folder: Path) -> dict[str, Any]:
+    """The arguments of transformers' `TrainingArguments` that all objectives share.
+
+    Args:
+        recipe: the recipe of the training.
+        folder: the folder for checkpoints.
+    """
+    cuda = torch.cuda.is_available()
+    return {
+        "output_dir": str(folder),
+        "num_train_epochs": recipe.epochs,
+        "learning_rate": recipe.learning_rate,
+        "lr_scheduler_type": recipe.scheduler,
+        "warmup_steps": recipe.warmup,
+        "optim": recipe.optimizer,
+        "weight_decay": recipe.weight_decay,
+        "max_grad_norm": recipe.max_grad_norm,
+        "bf16": computes_bf16(),
+        "use_cpu": not cuda,
+        "logging_steps": 1,
+        "save_strategy": "steps",
+        "save_total_limit": 2,
+        "activation_checkpointing": recipe.checkpointing,
+        "remove_unused_columns": False,
+        "seed": recipe.seed,
+        "data_seed": recipe.seed,
+        "dataloader_pin_memory": cuda,
+        "disable_tqdm": True,
+        "report_to": "none",
+        "run_name": folder.parent.name,
+        "project": PROJECT,
+    }
+
+
+def callbacks_of(recipe: Recipe, folder: Path, on_step: Step) -> list[TrainerCallback]:
+    """The callbacks that all objectives share: progress, complete checkpoints, and the recipe's trackers.
+
+    Raises:
+        ModelError: the package of a tracker is not installed.
+    """
+    return [_ProgressCallback(on_step), *reporters(recipe, folder.parent)]
 
 
 def computes_bf16() -> bool:

@@ -1,15 +1,14 @@
-"""Training on packs as a run, shared by RoCIT and DPO."""
+"""A training as a run, shared by all objectives."""
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rolellm_agents.errors import StorageError
 from rolellm_agents.runs.folder import Run
-from rolellm_train.data.packing import PackedSequence
 from rolellm_train.recipe import Recipe
 from rolellm_train.training.loading import OpenBase, has_adapter, trainable
 from rolellm_train.training.loss_curve import write_loss_curve
@@ -17,7 +16,9 @@ from rolellm_train.training.preflight import check
 from rolellm_train.training.processes import is_first
 
 if TYPE_CHECKING:
-    from rolellm_train.training.trainer import PackTrainer, Step
+    from transformers import Trainer
+
+    from rolellm_train.training.trainer import Step, TrainerFactory
 
 ADAPTER: Final = "adapter"
 """Folder of a run with the tuned weights, in PEFT's format."""
@@ -47,31 +48,23 @@ class Learned:
     model: Any
     """With its adapter, if the recipe trains one."""
     tokenizer: Any
-    trainer: "PackTrainer"
+    trainer: "Trainer"
     steps: int
     held_out_loss: float | None
     seconds: float
 
 
 def learn(
-    recipe: Recipe,
-    base: OpenBase,
-    learned: Sequence[PackedSequence],
-    held_out: Sequence[PackedSequence],
-    run: Run,
-    on_step: "Step",
-    **kind: Any,
+    recipe: Recipe, base: OpenBase, run: Run, on_step: "Step", trainer_for: "TrainerFactory"
 ) -> Learned:
     """Train to the end, from the last complete checkpoint.
 
     Args:
         recipe: the recipe of the training.
         base: the opened base model.
-        learned: the packs to train on.
-        held_out: the packs for the held-out loss.
         run: records the figures of each step and the checkpoints.
         on_step: called after every step.
-        kind: the class of the trainer and its arguments, as in `trainer_of`.
+        trainer_for: builds the trainer.
 
     Raises:
         TrainingError: the base model cannot be tuned or exported, there is too little memory, or the loss
@@ -80,7 +73,7 @@ def learn(
     """
     from transformers import set_seed
 
-    from rolellm_train.training.trainer import last_complete_checkpoint, trainer_of
+    from rolellm_train.training.trainer import last_complete_checkpoint
 
     check(recipe, base.model)
     set_seed(recipe.seed)
@@ -94,7 +87,7 @@ def learn(
         on_step(step, steps, figures)
 
     checkpoints = run.folder / CHECKPOINTS
-    trainer = trainer_of(model, recipe, learned, held_out, folder=checkpoints, on_step=record, **kind)
+    trainer = trainer_for(model, folder=checkpoints, on_step=record)
     last = last_complete_checkpoint(checkpoints)
     trainer.train(resume_from_checkpoint=str(last) if last else None)
     seconds = round(time.monotonic() - began, 1)

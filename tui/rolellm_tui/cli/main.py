@@ -12,12 +12,13 @@ import sys
 import typer
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_tui.cli import bench, models, serve
+from rolellm_tui.cli import bench, serve
 from rolellm_tui.cli.chat import chat, history, recall, say
 from rolellm_tui.cli.data import app as data
 from rolellm_tui.cli.doctor import doctor
 from rolellm_tui.cli.eval import app as evaluation
 from rolellm_tui.cli.judge import app as judge
+from rolellm_tui.cli.models import app as models
 from rolellm_tui.cli.persona import app as persona
 from rolellm_tui.cli.scene import app as scene
 from rolellm_tui.cli.train import export, train

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,6 +12,8 @@ from rolellm_tui.output import complain, counted_progress, print_json, print_tab
 
 if TYPE_CHECKING:
     from rolellm_train.training.tuning import TrainingResult
+
+_PREFERENCES: Final = ("dpo", "simpo", "orpo")
 
 
 def train(
@@ -63,7 +65,7 @@ def train(
     """Tune a model to play personas: role-conditioned instruction tuning (RoCIT).
 
     The recipes dpo, simpo and orpo learn from preferred answers instead: the swipes of your conversations,
-    or a judge's verdicts on pairs.
+    or a judge's verdicts on pairs. The recipe grpo samples answers and learns from their rewards (TRL).
 
     A recipe trains a LoRA adapter. With `--set tuning=qlora`, the base model has 4 bits meanwhile; with
     `--set tuning=full`, all of its weights are trained. `rolellm export` converts the result to GGUF. The
@@ -79,6 +81,7 @@ def train(
       rolellm train --recipe smoke --data runs/ci --persona ./holmes.yaml
       rolellm train --recipe dpo --data runs/judged --from runs/rolesmol
       rolellm train --recipe smollm2 --data RoleBench --from llamacpp:rolesmol
+      rolellm train --recipe grpo --data RoleBench --from runs/rolesmol --set judge_model=openai:gpt-5-mini
       rolellm train --recipe smollm2 --data RoleBench --set rank=32 --set learning_rate=4e-4
       rolellm train --recipe smollm2 --data RoleBench --set 'report_to=[tensorboard]'
     """
@@ -131,6 +134,10 @@ def _trainer(objective: str) -> "Callable[..., TrainingResult]":
         from rolellm_train.training.rocit import train as tune
 
         return tune
+    if objective == "grpo":
+        from rolellm_train.training.reinforcement import train as tune_by_rewards
+
+        return tune_by_rewards
     from rolellm_train.training.preference_tuning import train as tune_by_preferences
 
     return tune_by_preferences
@@ -141,7 +148,7 @@ def _default_data(objective: str) -> list[Path]:
     from rolellm_agents.config.paths import user_paths
 
     transcript = user_paths().transcript
-    return [transcript] if objective != "rocit" and transcript.is_file() else []
+    return [transcript] if objective in _PREFERENCES and transcript.is_file() else []
 
 
 def _show_recipes(found: list[Any], *, as_json: bool) -> None:

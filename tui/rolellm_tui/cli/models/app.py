@@ -4,18 +4,20 @@ from typing import Any, Final
 
 import typer
 
+from rolellm_tui.cli.models import push
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.output import print_json, print_table
 
-app = typer.Typer(name="models", help="List models.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    name="models",
+    help="List models, and upload exported ones.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.command("push")(push.push)
 
 _EXAMPLES: Final = {"llamacpp": "llamacpp:/path/model.gguf"}
 """Examples for this list, where the provider's own example is an existing model."""
-
-
-@app.callback()
-def _group() -> None:
-    """List models."""
 
 
 @app.command("list")

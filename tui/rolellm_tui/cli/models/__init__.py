@@ -1,0 +1,1 @@
+"""`rolellm models`: list models, and upload exported ones."""
