@@ -40,8 +40,8 @@ class TrainerFactory(Protocol):
         ...
 
 
-class SavesWeights:
-    """A mixin for trainers: checkpoints hold the trained weights, and a full disk is told."""
+class SavesWeights(Trainer):  # type: ignore[misc]  # transformers is not typed here
+    """A trainer whose checkpoints hold only the trained weights, and that reports a full disk."""
 
     def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
         try:
@@ -56,7 +56,7 @@ class SavesWeights:
         save_weights(self.model, Path(output_dir or self.args.output_dir))
 
 
-class PackTrainer(SavesWeights, Trainer):  # type: ignore[misc]  # transformers is not typed here
+class PackTrainer(SavesWeights):
     """Trains on packs, one per batch."""
 
     def __init__(self, *, held_out: Sequence[PackedSequence], **settings: Any) -> None:
