@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.datasets.row_personas import persona_fields
+from rolellm_agents.generation.attributes import Drawn, shown
 from rolellm_agents.generation.guiding import guided_form
 from rolellm_agents.generation.passes import Kind, Pass
 from rolellm_agents.generation.questions import GeneratedQuestion, question_form, read_questions
@@ -19,6 +20,8 @@ from rolellm_agents.recall.recalled import RecalledItem, RecalledPassage
 from rolellm_agents.reply_checks.labels import Label, answer_labels, question_labels
 from rolellm_agents.text import one_line
 
+ATTRIBUTES: Final = "visitor-attributes"
+"""The prompt that describes a visitor by drawn attributes."""
 VOICE: Final = "few-shot-dialogue"
 """The strategy with which the character answers."""
 _NAMES: Final[Mapping[Kind, str]] = {
@@ -59,11 +62,19 @@ class ContextPrompts:
             prompt.text.replace("{name}", persona.name) for prompt in context_prompts(persona)
         ]
 
-    def asking(self, asked: Pass, count: int) -> list[BaseMessage]:
-        """The messages that request `count` questions: an example with its answer, and the request."""
+    def asking(self, asked: Pass, count: int, attributes: Drawn | None = None) -> list[BaseMessage]:
+        """The messages that request `count` questions: an example with its answer, and the request.
+
+        Args:
+            asked: the pass.
+            count: the number of questions.
+            attributes: those of the visitor who asks, if any.
+        """
         name, lines = self.persona.name, asked.segment.lines
         of_kind = _NAMES[asked.kind]
         instruction = self._prompt(f"questions-{of_kind}").fill(name=name, profile=self.persona.description)
+        if attributes:
+            instruction += "\n\n" + self._prompt(ATTRIBUTES).fill(attributes=shown(attributes))
         theme, example, answer = self._prompt(f"questions-example-{of_kind}").fill().split("\n\n")
         task = self._prompt("questions-task")
         other = task.fill(name=_EXAMPLE_NAME[self.persona.language], lines=example, count="2", theme=theme)
@@ -81,7 +92,9 @@ class ContextPrompts:
             return guided_form(asked, self.persona, count)
         return question_form(count, len(asked.segment.lines))
 
-    def questions_of(self, asked: Pass, words: str, count: int) -> dict[str, Any]:
+    def questions_of(
+        self, asked: Pass, words: str, count: int, attributes: Drawn | None = None
+    ) -> dict[str, Any]:
         """The item to store for a model's answer: its questions, or its text if there are none."""
         questions = read_questions(words, most=count, lines=len(asked.segment.lines))
         kept: dict[str, Any] = {
@@ -91,6 +104,7 @@ class ContextPrompts:
             "kind": asked.kind,
             "segment": f"{asked.segment.source} {asked.segment.number}",
             "theme": asked.theme,
+            **({"attributes": dict(attributes)} if attributes else {}),
             "questions": [
                 {"text": one.text, "confidence": one.confidence, "reason": one.reason, "line": one.line}
                 for one in questions
@@ -113,7 +127,13 @@ class ContextPrompts:
         return self._prompting.compose([], [*recalled, *self._reminder(asked, question)], question.text)
 
     def answer_of(
-        self, asked: Pass, question: GeneratedQuestion, words: str, *, unfinished: bool
+        self,
+        asked: Pass,
+        question: GeneratedQuestion,
+        words: str,
+        *,
+        unfinished: bool,
+        attributes: Drawn | None = None,
     ) -> dict[str, Any]:
         """The item to store for the answer to one question, with labels for its faults."""
         persona = self.persona
@@ -137,6 +157,7 @@ class ContextPrompts:
             "kind": asked.kind,
             "segment": f"{asked.segment.source} {asked.segment.number}",
             "theme": asked.theme,
+            **({"attributes": dict(attributes)} if attributes else {}),
             "question": question.text,
             "confidence": question.confidence,
             "reason": question.reason,
@@ -147,10 +168,11 @@ class ContextPrompts:
             "labels": list(dict.fromkeys(labels)),
         }
 
-    def asking_prompts(self, asked: Pass) -> list[str]:
+    def asking_prompts(self, asked: Pass, *, with_attributes: bool = False) -> list[str]:
         """The names of the prompts of `asking`."""
         of_kind = _NAMES[asked.kind]
-        names = (f"questions-{of_kind}", f"questions-example-{of_kind}", "questions-task")
+        names = [f"questions-{of_kind}", f"questions-example-{of_kind}", "questions-task"]
+        names += [ATTRIBUTES] if with_attributes else []
         return [self._prompt(name).name for name in names]
 
     def answering_prompts(self, asked: Pass) -> list[str]:

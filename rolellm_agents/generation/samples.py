@@ -64,6 +64,7 @@ def _context_sample(item: Mapping[str, Any]) -> dict[str, Any]:
         "type": [_TYPES[item["kind"]]],
         "language": item["language"],
         **({PASSAGE: item[PASSAGE]} if item.get(PASSAGE) else {}),
+        **({"attributes": item["attributes"]} if item.get("attributes") else {}),
         "labels": list(item["labels"]) if "answer" in item else ["unreadable"],
     }
 

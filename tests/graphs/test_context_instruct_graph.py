@@ -9,6 +9,7 @@ from helpers.oracle import Oracle
 
 from rolellm_agents.datasets import read_samples
 from rolellm_agents.errors import ModelError
+from rolellm_agents.generation.attributes import Attributes
 from rolellm_agents.generation.characters import read_character
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_graphs.generate.context_instruct import (
@@ -93,6 +94,33 @@ async def test_each_request_gives_questions_and_each_question_an_answer(tmp_path
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["filters"] == dict(sorted(outcome.written.labels.items()))
     assert sum(manifest["rows"].values()) == 12
+
+
+async def test_each_request_has_a_visitor_of_its_own_and_rows_say_which(tmp_path: Path) -> None:
+    attributes = Attributes.model_validate({"en": {"visitor": [f"visitor {n}" for n in range(40)]}})
+    model = Oracle()
+    await run(tmp_path, model, attributes=attributes)
+    kept = items(tmp_path)
+    asked = [item for key, item in kept.items() if key.endswith("/questions")]
+    visitors = {item["attributes"]["visitor"] for item in asked}
+    assert len(visitors) >= 3
+    assert all(item["prompts"][-1] == "visitor-attributes/en@1" for item in asked)
+    told = [
+        message.text for call in model.calls for message in call if "The visitor this time" in message.text
+    ]
+    assert {
+        visitor for visitor in visitors if any(f"– visitor: {visitor}." in one for one in told)
+    } == visitors
+    every = rows(tmp_path) + rows(tmp_path, "left_out")
+    assert {row["attributes"]["visitor"] for row in every} <= visitors
+    config = json.loads((tmp_path / "config.json").read_text())["config"]
+    assert "visitor-attributes/en@1" in config["prompts"]
+
+
+async def test_a_run_without_attributes_is_that_of_an_earlier_version(tmp_path: Path) -> None:
+    await run(tmp_path)
+    assert "attributes" not in json.loads((tmp_path / "config.json").read_text())["config"]
+    assert not any("attributes" in row for row in rows(tmp_path))
 
 
 async def test_samples_are_rolebenchs_and_clean(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from rolellm_agents.generation.attributes import Attributes
 from rolellm_agents.generation.instructions import Instruction, bundled_instructions
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
@@ -53,6 +54,15 @@ async def test_a_named_interviewer_asks_as_itself(tmp_path: Path) -> None:
     await dialogues(request(each=1, interviewer=EVE), model, model_name="scripted:", folder=tmp_path)
     assert "Eve sells apples" in model.calls[1][0].text
     assert samples(tmp_path)[0]["interviewer"] == "eve"
+
+
+async def test_a_visitor_has_attributes_that_the_character_does_not_know(tmp_path: Path) -> None:
+    attributes = Attributes.model_validate({"en": {"visitor": ["a rival"], "mood": ["cross"]}})
+    model = ScriptedChatModel(replies=[*REPLIES])
+    await dialogues(request(each=1, attributes=attributes), model, model_name="scripted:", folder=tmp_path)
+    told = ["\n".join(message.text for message in call) for call in model.calls]
+    assert ["visitor: a rival; mood: cross" in one for one in told] == [False, True, False, True, False]
+    assert samples(tmp_path)[0]["attributes"] == {"visitor": "a rival", "mood": "cross"}
 
 
 async def test_what_has_a_fault_is_labelled_and_kept_apart(tmp_path: Path) -> None:

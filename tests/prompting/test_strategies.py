@@ -414,7 +414,7 @@ def test_a_prompt_says_its_id_and_version_and_takes_the_same_fields_in_every_lan
     assert (english.id, chinese.id) == (prompt_id, prompt_id)
     assert fields(english) == fields(chinese)
     of_strategies = {"name", "profile", "user", "reply", "examples", "catchphrases", "recalled"}
-    of_generators = {"count", "lines", "theme"}
+    of_generators = {"attributes", "count", "lines", "theme"}
     of_profiles = {"title", "passage", "facts", "traits", "description"}
     of_scenes = {
         "goals",

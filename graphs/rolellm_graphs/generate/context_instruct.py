@@ -20,12 +20,14 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 from typing_extensions import TypedDict
 
+from rolellm_agents.generation.attributes import Attributes, Drawn
 from rolellm_agents.generation.characters import Character
-from rolellm_agents.generation.context_prompts import ContextPrompts, context_prompts
+from rolellm_agents.generation.context_prompts import ATTRIBUTES, ContextPrompts, context_prompts
 from rolellm_agents.generation.guiding import guiding_prompts
 from rolellm_agents.generation.questions import GeneratedQuestion
 from rolellm_agents.generation.samples import SampleRow, context_rows
 from rolellm_agents.models.catalog import describe_sampling
+from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.runs.budget import Tokens
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
@@ -55,6 +57,8 @@ class ContextRequest:
     seed: int = 0
     guided: bool = False
     """Whether to prescribe the beginning and the subject of questions, for small models."""
+    attributes: Attributes | None = None
+    """Attributes of the visitors who ask; one value of each is drawn for each request."""
 
 
 class PassState(TypedDict, total=False):
@@ -261,24 +265,34 @@ class _CharacterQuestions:
     ) -> None:
         self.character = character
         self._count = request.questions
+        self._attributes = request.attributes
         self._seed = request.seed
         self._prompts = ContextPrompts(character.persona, guided=request.guided)
         self._maker = maker
         self._model_name = model_name
         self.graph = context_graph(self._ask, self._answer)
 
+    def _drawn(self, place: int) -> Drawn | None:
+        """The attributes of the visitor of one request."""
+        if self._attributes is None:
+            return None
+        persona, asked = self.character.persona, self.character.passes[place]
+        return self._attributes.draw(persona.language, f"{persona.id}/{asked.key}", seed=self._seed)
+
     async def _ask(self, place: int, wanted: PlannedItem, most: int) -> list[dict[str, Any]]:
         asked = self.character.passes[place]
+        attributes = self._drawn(place)
 
         async def make() -> dict[str, Any]:
             seed = seed_of(self._seed, wanted["key"])
-            messages = self._prompts.asking(asked, self._count)
+            messages = self._prompts.asking(asked, self._count, attributes)
+            used = self._prompts.asking_prompts(asked, with_attributes=attributes is not None)
             form = self._prompts.form(asked, self._count)
             most = _QUESTION_TOKENS * self._count
             reply = await self._maker.calls.fill(messages, form, seed=seed, at_least=most)
             return {
-                **self._prompts.questions_of(asked, reply.text, self._count),
-                **made_by(self._model_name, self._prompts.asking_prompts(asked), reply, seed),
+                **self._prompts.questions_of(asked, reply.text, self._count, attributes),
+                **made_by(self._model_name, used, reply, seed),
             }
 
         item = await self._maker.item(wanted["number"], wanted["key"], make)
@@ -297,7 +311,13 @@ class _CharacterQuestions:
             messages = self._prompts.answering(asked, question, seed)
             reply = await self._maker.calls.say(messages, seed=seed)
             return {
-                **self._prompts.answer_of(asked, question, reply.text, unfinished=reply.unfinished),
+                **self._prompts.answer_of(
+                    asked,
+                    question,
+                    reply.text,
+                    unfinished=reply.unfinished,
+                    attributes=self._drawn(task["place"]),
+                ),
                 **made_by(self._model_name, self._prompts.answering_prompts(asked), reply, seed),
             }
 
@@ -317,6 +337,8 @@ def _config(request: ContextRequest, model_name: str, model: BaseChatModel) -> M
     prompts = [prompt for persona in personas for prompt in context_prompts(persona)]
     if request.guided:
         prompts += [prompt for persona in personas for prompt in guiding_prompts(persona.language)]
+    if request.attributes:
+        prompts += [load_prompt(ATTRIBUTES, persona.language) for persona in personas]
     return {
         "generator": "context_instruct",
         "personas": {persona.id: digest_of(persona.model_dump_json()) for persona in personas},
@@ -328,6 +350,8 @@ def _config(request: ContextRequest, model_name: str, model: BaseChatModel) -> M
         },
         "questions": request.questions,
         "guided": request.guided,
+        # Earlier versions had none, and their runs can be resumed.
+        **({"attributes": digest_of(request.attributes.model_dump_json())} if request.attributes else {}),
         "seed": request.seed,
         "model": model_name,
         "sampling": describe_sampling(model),

@@ -14,6 +14,7 @@ from typing import Any, Final
 from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.datasets.row_personas import PERSONA, VERSION, persona_fields
+from rolellm_agents.generation.attributes import Attributes, Drawn, shown
 from rolellm_agents.generation.instructions import Instruction
 from rolellm_agents.generation.samples import SampleRow
 from rolellm_agents.generation.trimming import cleaned
@@ -58,6 +59,8 @@ class DialoguesRequest:
     """The first questions of the dialogues."""
     interviewer: Persona | None = None
     """The interviewer; an unnamed visitor when None."""
+    attributes: Attributes | None = None
+    """Attributes of the unnamed visitors; one value of each is drawn for each dialogue."""
     each: int = EACH
     turns: int = TURNS
     seed: int = 0
@@ -116,7 +119,14 @@ async def _hold_all(
 
         async def make() -> dict[str, Any]:
             return await _dialogue(
-                request, persona, instruction, model, model_name, seed=seed, generation=generation
+                request,
+                persona,
+                instruction,
+                model,
+                model_name,
+                attributes=_drawn(request, persona, key),
+                seed=seed,
+                generation=generation,
             )
 
         await generation.item(number, key, make)
@@ -131,6 +141,7 @@ async def _dialogue(
     model: BaseChatModel,
     model_name: str,
     *,
+    attributes: Drawn | None,
     seed: int,
     generation: Generation,
 ) -> dict[str, Any]:
@@ -138,7 +149,13 @@ async def _dialogue(
     expected, used = Tokens(calls * _READ, calls * _WRITTEN), Tokens()
     if not generation.budget.reserve(expected):
         raise BudgetSpentError
-    loaded = interview(persona, instruction.text, turns=request.turns, interviewer=request.interviewer)
+    loaded = interview(
+        persona,
+        instruction.text,
+        turns=request.turns,
+        interviewer=request.interviewer,
+        attributes=attributes,
+    )
     graph = staged_scene_graph(Ensemble(loaded, model=model))
     began = time.perf_counter()
     try:
@@ -156,6 +173,7 @@ async def _dialogue(
         **persona_fields(persona),
         "language": persona.language,
         "interviewer": request.interviewer.id if request.interviewer else None,
+        **({"attributes": dict(attributes)} if attributes else {}),
         "messages": _messages(loaded, persona, lines),
         "labels": _labels(persona, lines),
         "model": model_name,
@@ -166,16 +184,28 @@ async def _dialogue(
     }
 
 
+def _drawn(request: DialoguesRequest, persona: Persona, key: str) -> Drawn | None:
+    if request.attributes is None:
+        return None
+    return request.attributes.draw(persona.language, key, seed=request.seed)
+
+
 def interview(
-    persona: Persona, opening: str, *, turns: int, interviewer: Persona | None = None
+    persona: Persona,
+    opening: str,
+    *,
+    turns: int,
+    interviewer: Persona | None = None,
+    attributes: Drawn | None = None,
 ) -> LoadedScene:
     """The scene in which an interviewer talks to a character.
 
-    The character gives `turns` answers. Without an interviewer, an unnamed visitor asks.
+    The character gives `turns` answers. Without an interviewer, an unnamed visitor asks, whom the
+    attributes describe if there are any.
     """
     language = persona.language
     name = interviewer.name if interviewer else load_prompt("interviewer-name", language).text
-    about = "" if interviewer else load_prompt("interviewer-about", language).text
+    about = "" if interviewer else _about(attributes, language)
     asks = Seat(
         id=_INTERVIEWER,
         name=name,
@@ -199,6 +229,11 @@ def interview(
         scene=scene,
         personas={_INTERVIEWER: with_macros(who, persona.name), persona.id: with_macros(persona, name)},
     )
+
+
+def _about(attributes: Drawn | None, language: Language) -> str:
+    usual = load_prompt("interviewer-about", language).text
+    return f"{usual} {shown(attributes)}" if attributes else usual
 
 
 def _messages(loaded: LoadedScene, persona: Persona, lines: Sequence[SceneLine]) -> list[dict[str, str]]:
@@ -247,7 +282,7 @@ def _rows(request: DialoguesRequest, finished: FinishedItems) -> Iterator[Sample
         item = finished.get(number)
         if item is None:
             continue
-        kept = ("role", PERSONA, VERSION, "language", "interviewer", "messages", "labels")
+        kept = ("role", PERSONA, VERSION, "language", "interviewer", "attributes", "messages", "labels")
         sample = {key: item[key] for key in kept if key in item}
         yield SampleRow("left_out" if item["labels"] else "samples", sample)
 
@@ -262,6 +297,8 @@ def _config(request: DialoguesRequest, model_name: str, model: BaseChatModel) ->
         "generator": "dialogues",
         "personas": {persona.id: digest_of(persona.model_dump_json()) for persona in request.personas},
         "interviewer": request.interviewer.id if request.interviewer else None,
+        # Earlier versions had none, and their runs can be resumed.
+        **({"attributes": digest_of(request.attributes.model_dump_json())} if request.attributes else {}),
         "instructions": digest_of(instructions),
         "turns": request.turns,
         "seed": request.seed,

@@ -17,15 +17,25 @@ from rolellm_tui.cli.options import cast_with, with_option_groups
 from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from langchain_core.language_models import BaseChatModel
 
     from rolellm_agents.datasets import Sample
+    from rolellm_agents.generation.attributes import Attributes
     from rolellm_agents.generation.characters import Character
     from rolellm_agents.generation.instructions import Instruction
     from rolellm_agents.persona import Persona
     from rolellm_agents.text.language import Language
+
+AttributesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--attributes",
+        help="Draw who asks, in which mood and why: a YAML file, or “bundled”.",
+        metavar="FILE",
+    ),
+]
 
 _SEGMENT_SHARE = 5
 """A segment takes 1/5 of the context; the rest is for the prompt around it and the answer."""
@@ -67,6 +77,7 @@ def context_instruct(
             help="Prescribe how questions begin and what they name. Default: only for the embedded model.",
         ),
     ] = None,
+    attributes: AttributesOption = None,
     options: GeneratorOptions,
 ) -> None:
     """Generate questions and answers from a persona's profile with Context-Instruct.
@@ -78,20 +89,27 @@ def context_instruct(
     Examples:
       rolellm data context-instruct --persona sherlock-holmes --out runs/ci --limit 20
       rolellm data context-instruct -p hamlet.yaml --script hamlet.xml --role Hamlet --dry-run
+      rolellm data context-instruct -p shrek --attributes bundled --questions 1 --model openai:gpt-4o-mini
       rolellm data context-instruct -p shrek -p thor --model openai:gpt-4o-mini --max-tokens-total 500000
     """
     from rolellm_graphs.generate.context_instruct import ContextRequest, context_guess, context_instruct
 
     name, chat_model = generating_model(options)
     length = segment_tokens or _segment_tokens(chat_model)
+    characters = tuple(_characters(persona, script, role, tuple(alias or ()), length))
+    is_guided = _is_embedded(chat_model) if guided is None else guided
+    if attributes and is_guided:
+        complain("Guided questions do not follow --attributes; use --free or another model.")
     request = ContextRequest(
-        characters=tuple(_characters(persona, script, role, tuple(alias or ()), length)),
+        characters=characters,
+        attributes=_attributes(attributes, [character.persona for character in characters]),
         questions=questions,
         limit=limit,
         seed=options.seed,
-        guided=_is_embedded(chat_model) if guided is None else guided,
+        guided=is_guided,
     )
-    folder = options.out or own_folder("context-instruct", *persona, name, str(options.seed))
+    drawn = [attributes] if attributes else []
+    folder = options.out or own_folder("context-instruct", *persona, name, str(options.seed), *drawn)
     generate(
         partial(context_instruct, request, chat_model, model_name=name, folder=folder),
         partial(context_guess, request),
@@ -186,6 +204,7 @@ def dialogues(
             "--instructions", help="Opening questions: a JSONL file. Default: the 200 bundled instructions."
         ),
     ] = None,
+    attributes: AttributesOption = None,
     options: GeneratorOptions,
 ) -> None:
     """Generate dialogues of several turns between an interviewer and each persona.
@@ -196,20 +215,29 @@ def dialogues(
     Examples:
       rolellm data dialogues --personas sherlock-holmes,shrek --each 3 --turns 4 --out runs/talks
       rolellm data dialogues --personas all --interviewer john-keating --dry-run
+      rolellm data dialogues --personas shrek --attributes bundled --model openai:gpt-4o-mini
     """
+    from rolellm_agents.errors import SettingsError
     from rolellm_agents.persona import load_persona
     from rolellm_graphs.generate.dialogues import DialoguesRequest, dialogues, dialogues_guess
 
+    if attributes and interviewer:
+        raise SettingsError("--attributes describe a nameless interviewer; leave --interviewer out.")
     name, chat_model = generating_model(options)
+    asked = tuple(_personas(personas))
     request = DialoguesRequest(
-        personas=tuple(_personas(personas)),
+        personas=asked,
+        attributes=_attributes(attributes, asked),
         instructions=_instructions(instructions),
         interviewer=load_persona(interviewer) if interviewer else None,
         each=each,
         turns=turns,
         seed=options.seed,
     )
-    folder = options.out or own_folder("dialogues", personas, str(interviewer), name, str(options.seed))
+    drawn = [attributes] if attributes else []
+    folder = options.out or own_folder(
+        "dialogues", personas, str(interviewer), name, str(options.seed), *drawn
+    )
     generate(
         partial(dialogues, request, chat_model, model_name=name, folder=folder),
         partial(dialogues_guess, request),
@@ -289,6 +317,16 @@ def _training_questions(data: Path, language: "Language", limit: int | None, see
     found = training_samples(data.expanduser(), language, ("role_specific", "general"))
     trained = [one for one in found if not is_held_out(one.role, one.kind)]
     return draw_sample(trained, limit, seed=seed)
+
+
+def _attributes(name: str | None, personas: "Sequence[Persona]") -> "Attributes | None":
+    from rolellm_agents.generation.attributes import check_languages, load_attributes
+
+    if name is None:
+        return None
+    attributes = load_attributes(name)
+    check_languages(attributes, personas, name)
+    return attributes
 
 
 def _is_embedded(model: "BaseChatModel") -> bool:
