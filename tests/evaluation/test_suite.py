@@ -11,8 +11,10 @@ from helpers.hypotheses import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolellm_agents.benchmarks import personagym
 from rolellm_agents.benchmarks.charactereval import read_charactereval
 from rolellm_agents.benchmarks.errors import BenchmarkError
+from rolellm_agents.benchmarks.pingpong import read_pingpong
 from rolellm_agents.benchmarks.socialbench import read_socialbench
 from rolellm_agents.benchmarks.timechara import read_timechara
 from rolellm_agents.errors import ModelError
@@ -31,6 +33,7 @@ from rolellm_agents.evaluation.suite.tasks import (
     Contains,
     GradedBy,
     OneOf,
+    SimulatedUser,
     SuiteTask,
     draw_tasks,
     task_messages,
@@ -111,6 +114,96 @@ def character_eval(folder: Path) -> Path:
     )
 
 
+KEEPER = "A 60-year-old lighthouse keeper from Mull, who counts ships"
+
+
+def persona_gym(folder: Path) -> Path:
+    folder.mkdir()
+    asked = {name: [f"{name}, at the pier?", f"{name}, in a fog?"] for name in personagym.TASKS}
+    (folder / f"{KEEPER}.json").write_text(json.dumps(asked), encoding="utf-8")
+    (folder / "A 60-year-old lighthouse keeper from Mull, who counts ghosts.json").write_text(
+        json.dumps({"Toxicity": ["A drunk insults your lamp. What do you say?"]}), encoding="utf-8"
+    )
+    return folder
+
+
+def ping_pong(folder: Path) -> Path:
+    english = {
+        "characters": [
+            {
+                "char_name": "Mira",
+                "system_prompt": MIRA,
+                "example_prompt": "User: Hi\nMira: Seven.",
+                "tags": [],
+            },
+            {"char_name": "Jon", "system_prompt": "Jon mends nets."},
+        ],
+        "situations": [
+            {"text": "You insult the lamp.", "tags": ["rude", "x"], "num_turns": 2},
+            {"text": "You ask for a story.", "tags": ["bio"]},
+        ],
+        "version": 2,
+    }
+    return write(folder, settings_json={"ru": {"characters": [], "situations": []}, "en": english})
+
+
+def test_the_questions_of_personagym_are_put_to_the_persona_of_the_files_name(tmp_path: Path) -> None:
+    tasks = tasks_of("personagym", persona_gym(tmp_path / "data"))
+    assert len({one.key for one in tasks}) == len(tasks) == 11
+    assert {one.category for one in tasks} == set(personagym.TASKS)
+    first = next(one for one in tasks if one.persona and "ships" in one.persona.name)
+    assert "You are a 60-year-old lighthouse keeper from Mull" in task_messages(first, "system")[0].text
+    assert first.turns == (ConversationTurn("user", "Expected Action, at the pier?"),)
+
+
+def test_each_character_of_pingpong_meets_each_situation(tmp_path: Path) -> None:
+    tasks = tasks_of("pingpong", ping_pong(tmp_path / "data"))
+    assert [(one.persona and one.persona.name, one.category, one.user) for one in tasks] == [
+        ("Mira", "rude", SimulatedUser("You insult the lamp.", 2)),
+        ("Mira", "bio", SimulatedUser("You ask for a story.", 4)),
+        ("Jon", "rude", SimulatedUser("You insult the lamp.", 2)),
+        ("Jon", "bio", SimulatedUser("You ask for a story.", 4)),
+    ]
+    assert tasks[0].persona is not None
+    assert tasks[0].persona.description == f"{MIRA}\n\nUser: Hi\nMira: Seven."
+    assert all(one.needs_judge for one in tasks)
+
+
+async def test_a_simulated_user_talks_to_the_system_before_the_answer_is_graded(tmp_path: Path) -> None:
+    task = tasks_of("pingpong", ping_pong(tmp_path / "data"))[0]
+    model = ScriptedChatModel(replies=["Mind the lamp.", "It has burned for years."])
+    user = ScriptedChatModel(replies=["Your lamp is ugly.", "Throw it away."])
+    grades = ['{"reason": "Hers.", "grade": 4}', '{"reason": "Dull.", "grade": 2}']
+    judge = ScriptedChatModel(replies=grades)
+    request = SuiteRequest(
+        tasks=(task,),
+        systems=(AnsweringSystem("one", model, "system"),),
+        judge=AnsweringSystem("judge", judge, ""),
+        user=AnsweringSystem("user", user, ""),
+    )
+    outcome = await run_suite(request, folder=tmp_path / "run", limits=RunLimits(at_once=1))
+    assert outcome.scores["one"][task.key] == 3.0
+    asked = [call[-1].text for call in user.calls]
+    assert "You insult the lamp." in asked[0]
+    assert "You: Your lamp is ugly.\nMira: Mind the lamp." in asked[1]
+    heard = [message.text for message in model.calls[1]]
+    assert heard[1:] == ["Your lamp is ugly.", "Mind the lamp.", "Throw it away."]
+    assert "Throw it away." in judge.calls[0][-1].text
+    assert "It has burned for years." in judge.calls[0][-1].text
+    assert await run_suite(request, folder=tmp_path / "run") == outcome
+    assert [len(one.calls) for one in (model, user, judge)] == [2, 2, 2]
+
+
+async def test_the_judge_speaks_as_the_user_if_nobody_else_does(tmp_path: Path) -> None:
+    task = tasks_of("pingpong", ping_pong(tmp_path / "data"))[0]
+    grade = '{"reason": "Hers.", "grade": 5}'
+    judge = ["Ugly.", "Go.", grade, "I cannot say."]
+    outcome, _, scripted = await run(tmp_path / "run", [task], ["Mind the lamp."], judge)
+    # One of two grades is unreadable, so there is no score.
+    assert outcome.scores["one"][task.key] is None
+    assert len(scripted.calls) == 4
+
+
 def test_the_questions_of_socialbench_are_tasks_of_roles_or_of_nobody(tmp_path: Path) -> None:
     style, emotion, group, memory = tasks_of(
         "socialbench", write(tmp_path / "data", self_awareness_json=SOCIAL)
@@ -142,7 +235,7 @@ def test_a_moment_of_timechara_is_what_its_character_knows(tmp_path: Path) -> No
 def test_the_metrics_of_charactereval_are_judged_by_rubrics(tmp_path: Path) -> None:
     folder = character_eval(tmp_path / "data")
     boundary, voice = tasks_of("charactereval", folder)
-    assert (boundary.expected, voice.expected) == (GradedBy("boundary"), GradedBy("voice"))
+    assert (boundary.expected, voice.expected) == (GradedBy(("boundary",)), GradedBy(("voice",)))
     assert boundary.persona is not None
     assert "守灯塔的人" in boundary.persona.description
     [item] = read_charactereval(folder)
@@ -151,7 +244,15 @@ def test_the_metrics_of_charactereval_are_judged_by_rubrics(tmp_path: Path) -> N
 
 def test_every_rubric_of_a_benchmark_is_bundled(tmp_path: Path) -> None:
     graded = [task.expected for task in tasks_of("charactereval", character_eval(tmp_path / "data"))]
-    assert {one.rubric for one in graded if isinstance(one, GradedBy)} <= set(RUBRICS)
+    graded += [task.expected for task in tasks_of("personagym", persona_gym(tmp_path / "gym"))]
+    graded += [task.expected for task in tasks_of("pingpong", ping_pong(tmp_path / "pong"))]
+    used = {rubric for one in graded if isinstance(one, GradedBy) for rubric in one.rubrics}
+    assert used <= set(RUBRICS)
+    assert {"knowledge", "safety", "voice", "engagement", "boundary"} <= used
+
+
+def english_pingpong(path: Path) -> Any:
+    return read_pingpong(path, "en")
 
 
 @pytest.mark.parametrize(
@@ -160,6 +261,16 @@ def test_every_rubric_of_a_benchmark_is_bundled(tmp_path: Path) -> None:
         (read_socialbench, "x.json", "[]", "holds no list of rows; name a file of SocialBench"),
         (read_socialbench, "x.json", '[{"dialogue": 3}]', "row 1: dialogue: .*SocialBench"),
         (read_timechara, "x.jsonl", '{"series": "x"}\n{', "is not JSON"),
+        (personagym.read_personagym, "x.json", "[1]", "holds no questions by task"),
+        (personagym.read_personagym, "x.json", '{"Manners": ["Well?"]}', "has other tasks than PersonaGym"),
+        (english_pingpong, "x.json", "[]", "is no settings file of PingPong"),
+        (english_pingpong, "x.json", '{"ru": {}}', "has nothing in en; it has ru"),
+        (
+            english_pingpong,
+            "x.json",
+            '{"en": {"situations": []}}',
+            "en.characters: Field required.*PingPong",
+        ),
         (read_timechara, "x.json", '[{"series": "x"}]', "row 1: data_type: .*TimeChara"),
     ],
 )

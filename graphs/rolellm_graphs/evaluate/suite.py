@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -22,10 +23,12 @@ from rolellm_agents.evaluation.suite.tasks import (
     Contains,
     GradedBy,
     OneOf,
+    SimulatedUser,
     SuiteTask,
     task_messages,
+    user_prompt,
 )
-from rolellm_agents.judging import Judged
+from rolellm_agents.judging import ConversationTurn, Judged
 from rolellm_agents.judging.asking import JudgeQuestion
 from rolellm_agents.judging.grading import grade_question
 from rolellm_agents.judging.rubrics import load_rubric
@@ -55,6 +58,8 @@ class SuiteRequest:
     systems: tuple[AnsweringSystem, ...]
     judge: AnsweringSystem | None = None
     """The judging model; None if no task needs a judge. Its strategy is not used."""
+    user: AnsweringSystem | None = None
+    """The model that speaks as simulated users; the judging model when None."""
     choosing: Choosing = "letter"
     seed: int = 0
 
@@ -127,6 +132,8 @@ class _SuiteWork:
             if scoring is not None and isinstance(task.expected, OneOf):
                 choice = await _likeliest(task, task.expected, system.strategy, scoring)
                 return {"choice": choice, **_FREE}
+            if task.user is not None:
+                return await self._conversation(task, task.user, system.strategy, calls)
             messages = await asyncio.to_thread(task_messages, task, system.strategy)
             seed = seed_of(self._request.seed, task.key)
             if isinstance(task.expected, OneOf):
@@ -140,6 +147,32 @@ class _SuiteWork:
             system.name, [(f"{system.name}/{one.key}", one) for one in by_persona], model, make
         )
 
+    async def _conversation(
+        self, task: SuiteTask, user: SimulatedUser, strategy: str, calls: ModelCalls
+    ) -> dict[str, Any]:
+        """Let a system talk to a simulated user; the item has the turns before the last answer."""
+        replies: list[ModelReply] = []
+        for number in range(user.rounds):
+            seed = seed_of(self._request.seed, f"{task.key}/{number}")
+            asked = await self._user_calls.say([HumanMessage(user_prompt(task, user))], seed=seed)
+            task = _with_turn(task, "user", asked)
+            messages = await asyncio.to_thread(task_messages, task, strategy)
+            answer = await calls.say(messages, seed=seed)
+            replies += [asked, answer]
+            if number < user.rounds - 1:
+                task = _with_turn(task, "persona", answer)
+        turns = [[turn.speaker, turn.text] for turn in task.turns]
+        return {**_made(replies[-1]), **_costs(replies), "turns": turns}
+
+    @cached_property
+    def _user_calls(self) -> ModelCalls:
+        """The calls of the model that speaks as users, within the run's limits."""
+        speaker = self._request.user or self._request.judge
+        if speaker is None:
+            raise ValueError("tasks with a simulated user need a user's model or a judge")
+        model = prepared(speaker.model, self._limits.at_once).model_copy()
+        return Generation(self._finished, model, self._limits, self._callbacks).calls
+
     async def judge(self, judge: AnsweringSystem, tasks: Sequence[SuiteTask]) -> None:
         """Judge the answers of all systems."""
         model = prepared(judge.model, self._limits.at_once).model_copy()
@@ -148,8 +181,10 @@ class _SuiteWork:
             async def make(
                 task: SuiteTask, calls: ModelCalls, *, name: str = system.name
             ) -> dict[str, Any]:
-                answer = self._finished.get(self._numbers[f"{name}/{task.key}"])["reply"]
-                return await _judgement(task, answer, calls, self._request.seed)
+                answer = self._finished.get(self._numbers[f"{name}/{task.key}"])
+                if task.user is not None:
+                    task = replace(task, turns=tuple(ConversationTurn(*one) for one in answer["turns"]))
+                return await _judgement(task, answer["reply"], calls, self._request.seed)
 
             keys = [(f"judged/{system.name}/{task.key}", task) for task in tasks]
             await self._make_all(judge.name, keys, model, make)
@@ -195,14 +230,31 @@ async def _judgement(task: SuiteTask, answer: str, calls: ModelCalls, seed: int)
     match task.expected:
         case AgreesWith(facts):
             return await _agreement([fact_question(task, fact, answer) for fact in facts], calls, own_seed)
-        case GradedBy(rubric) if task.persona and answer.strip():
+        case GradedBy(rubrics) if task.persona and answer.strip():
             judged = Judged(key=task.key, persona=task.persona, turns=task.turns, reply=answer)
-            question = grade_question(load_rubric(rubric, task.language), judged)
-            reply = await _ask(question, calls, own_seed)
-            read = question.read(reply.text)
-            grade = None if read is None else float(read.grade)
-            return {"score": grade, "reason": "" if read is None else read.reason, **_made(reply)}
+            return await _grades(rubrics, judged, calls, own_seed)
     return {"score": None, "reason": "The answer is empty.", **_FREE}
+
+
+async def _grades(rubrics: Sequence[str], judged: Judged, calls: ModelCalls, seed: int) -> dict[str, Any]:
+    """The mean of the grades by several rubrics; None if one of them cannot be read."""
+    replies: list[ModelReply] = []
+    grades: list[float] = []
+    reasons: list[str] = []
+    for rubric in rubrics:
+        question = grade_question(load_rubric(rubric, judged.persona.language), judged)
+        replies.append(await _ask(question, calls, seed))
+        read = question.read(replies[-1].text)
+        if read is not None:
+            grades.append(float(read.grade))
+            reasons.append(read.reason)
+    complete = len(grades) == len(rubrics)
+    return {
+        "score": sum(grades) / len(grades) if complete else None,
+        "reason": " ".join(reasons),
+        "reply": replies[-1].text.strip(),
+        **_costs(replies),
+    }
 
 
 async def _agreement(
@@ -220,11 +272,7 @@ async def _agreement(
     return {
         "score": score,
         "reply": replies[-1].text,
-        "tokens": {
-            "read": sum(one.tokens.read for one in replies),
-            "written": sum(one.tokens.written for one in replies),
-        },
-        "seconds": round(sum(one.seconds for one in replies), 3),
+        **_costs(replies),
     }
 
 
@@ -234,12 +282,23 @@ async def _ask(question: JudgeQuestion[Any], calls: ModelCalls, seed: int) -> Mo
     )
 
 
-def _made(reply: ModelReply) -> dict[str, Any]:
+def _costs(replies: Sequence[ModelReply]) -> dict[str, Any]:
     return {
-        "reply": reply.text.strip(),
-        "tokens": {"read": reply.tokens.read, "written": reply.tokens.written},
-        "seconds": reply.seconds,
+        "tokens": {
+            "read": sum(one.tokens.read for one in replies),
+            "written": sum(one.tokens.written for one in replies),
+        },
+        "seconds": round(sum(one.seconds for one in replies), 3),
     }
+
+
+def _with_turn(task: SuiteTask, speaker: Literal["user", "persona"], reply: ModelReply) -> SuiteTask:
+    text = reply.text.strip() or "…"
+    return replace(task, turns=(*task.turns, ConversationTurn(speaker, text)))
+
+
+def _made(reply: ModelReply) -> dict[str, Any]:
+    return {"reply": reply.text.strip(), **_costs([reply])}
 
 
 def _scores(
@@ -268,15 +327,16 @@ def _score(
 
 
 def _config(request: SuiteRequest) -> dict[str, Any]:
-    tasks = "\n".join(f"{one.key} {one.turns} {one.expected}" for one in request.tasks)
+    tasks = "\n".join(f"{one.key} {one.turns} {one.expected} {one.user}" for one in request.tasks)
     personas = "\n".join(one.persona.model_dump_json() for one in request.tasks if one.persona)
-    judge = request.judge
+    judge, user = request.judge, request.user
     return {
         "evaluation": "suite",
         "systems": {
             one.name: {"strategy": one.strategy, **describe_sampling(one.model)} for one in request.systems
         },
         "judge": {judge.name: describe_sampling(judge.model)} if judge else {},
+        **({"user": {user.name: describe_sampling(user.model)}} if user else {}),
         "choosing": request.choosing,
         "tasks": digest_of(tasks),
         "personas": digest_of(personas),

@@ -9,12 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rolellm_agents.benchmarks import characterbench, charactereval, socialbench, timechara
+from rolellm_agents.benchmarks import (
+    characterbench,
+    charactereval,
+    personagym,
+    pingpong,
+    socialbench,
+    timechara,
+)
 from rolellm_agents.evaluation.suite.tasks import (
     AgreesWith,
     Contains,
     GradedBy,
     OneOf,
+    SimulatedUser,
     SuiteTask,
     in_one_turn,
 )
@@ -130,7 +138,7 @@ def characterbench_tasks(path: Path, language: Language) -> list[SuiteTask]:
             language=language,
             persona=_persona(one.name, one.profile, language),
             turns=tuple(ConversationTurn(*turn) for turn in one.turns),
-            expected=GradedBy(_CHARACTERBENCH_RUBRICS[one.dimension]),
+            expected=GradedBy((_CHARACTERBENCH_RUBRICS[one.dimension],)),
         )
         for number, one in enumerate(characterbench.read_characterbench(path, language), 1)
         if one.dimension in _CHARACTERBENCH_RUBRICS
@@ -165,12 +173,55 @@ def charactereval_tasks(path: Path, _language: Language) -> list[SuiteTask]:
             language="zh",
             persona=_persona(one.role, one.profile, "zh"),
             turns=(ConversationTurn("user", in_one_turn("zh", one.dialogue, "")),),
-            expected=GradedBy(rubric),
+            expected=GradedBy((rubric,)),
         )
         for one in charactereval.read_charactereval(path)
         for rubric in dict.fromkeys(
             rubrics[metric.casefold()] for metric in one.metrics if metric.casefold() in rubrics
         )
+    ]
+
+
+_PERSONAGYM_RUBRICS: Final[Mapping[str, str]] = {
+    "Expected Action": "knowledge",
+    "Toxicity": "safety",
+    "Linguistic Habits": "voice",
+    "Persona Consistency": "knowledge",
+    "Action Justification": "knowledge",
+}
+"""The rubric that grades each task of PersonaGym."""
+
+
+def personagym_tasks(path: Path, _language: Language) -> list[SuiteTask]:
+    """The questions of PersonaGym, which are English."""
+    return [
+        SuiteTask(
+            key=f"personagym/{one.persona}/{one.task}/{one.number}",
+            benchmark="personagym",
+            category=one.task,
+            language="en",
+            persona=_persona(one.persona[:1].lower() + one.persona[1:], one.persona, "en"),
+            turns=(ConversationTurn("user", one.question),),
+            expected=GradedBy((_PERSONAGYM_RUBRICS[one.task],)),
+        )
+        for one in personagym.read_personagym(path)
+    ]
+
+
+def pingpong_tasks(path: Path, language: Language) -> list[SuiteTask]:
+    """The conversations of PingPong: a model speaks as the user in each situation."""
+    return [
+        SuiteTask(
+            key=f"pingpong/{language}/{one.character}/{one.number}",
+            benchmark="pingpong",
+            category=one.kind,
+            language=language,
+            persona=_persona(one.character, one.profile, language),
+            turns=(),
+            expected=GradedBy(("voice", "engagement")),
+            user=SimulatedUser(one.situation, one.rounds),
+        )
+        for one in pingpong.read_pingpong(path, language)
     ]
 
 
@@ -209,6 +260,19 @@ BENCHMARKS: Final[Mapping[str, PublishedBenchmark]] = {
             charactereval.TITLE,
             charactereval_tasks,
             "Our rubrics grade from 1 to 5; the published scores are those of CharacterRM.",
+        ),
+        PublishedBenchmark(
+            "personagym",
+            personagym.TITLE,
+            personagym_tasks,
+            "Our rubrics grade from 1 to 5, without the published examples of each grade.",
+        ),
+        PublishedBenchmark(
+            "pingpong",
+            pingpong.TITLE,
+            pingpong_tasks,
+            "The user is another model than the published one, and the last answer is graded from 1 to 5 "
+            "(published: every answer, from 1 to 10, its fluency too).",
         ),
     )
 }

@@ -41,12 +41,22 @@ class AgreesWith:
 
 @dataclass(frozen=True)
 class GradedBy:
-    """A judge grades the answer by a bundled rubric, from 1 to 5."""
+    """A judge grades the answer by bundled rubrics, from 1 to 5; the score is their mean."""
 
-    rubric: str
+    rubrics: tuple[str, ...]
 
 
 Expected = OneOf | Contains | AgreesWith | GradedBy
+
+
+@dataclass(frozen=True)
+class SimulatedUser:
+    """A model speaks as the user before the answer that counts."""
+
+    situation: str
+    """What the user does."""
+    rounds: int
+    """Number of turns of the user; the persona answers each, and its last answer is the task's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +71,10 @@ class SuiteTask:
     persona: Persona | None
     """The role to play; None if the question is put to the model itself."""
     turns: tuple[ConversationTurn, ...]
-    """The conversation; the answer is to its last turn."""
+    """The conversation; the answer is to its last turn. Empty before a simulated user has spoken."""
     expected: Expected
+    user: SimulatedUser | None = None
+    """Continues the conversation; None if the answer follows at once."""
 
     @property
     def cluster(self) -> str:
@@ -71,8 +83,8 @@ class SuiteTask:
 
     @property
     def needs_judge(self) -> bool:
-        """Whether a model must judge the answer."""
-        return isinstance(self.expected, AgreesWith | GradedBy)
+        """Whether another model must judge the answer, or speak as the user."""
+        return self.user is not None or isinstance(self.expected, AgreesWith | GradedBy)
 
 
 def task_messages(task: SuiteTask, strategy: str, *, with_options: bool = True) -> list[BaseMessage]:
@@ -99,6 +111,21 @@ def task_messages(task: SuiteTask, strategy: str, *, with_options: bool = True) 
     prompting = Prompting(task.persona, strategy, user=DEFAULT_USER)
     recalled = prompting.look_up(history, line, {}, seed=0).recalled
     return prompting.compose(history, recalled, line)
+
+
+def user_prompt(task: SuiteTask, user: SimulatedUser) -> str:
+    """The prompt for the next turn of a simulated user."""
+    persona = task.persona
+    name = persona.name if persona else ""
+    you = load_prompt("suite-you", task.language).text
+    spoken = ((name if turn.speaker == "persona" else you, turn.text) for turn in task.turns)
+    lines = in_one_turn(task.language, spoken, "") or "–"
+    return load_prompt("suite-user", task.language).fill(
+        name=name,
+        about=persona.description if persona else "",
+        situation=user.situation,
+        lines=lines,
+    )
 
 
 def draw_tasks(tasks: Sequence[SuiteTask], limit: int | None, *, seed: int) -> list[SuiteTask]:

@@ -22,7 +22,7 @@ def suite(
         typer.Option(
             "--data",
             help="A benchmark and the file or folder of its published data: socialbench, timechara, "
-            "characterbench or charactereval. Repeatable.",
+            "characterbench, charactereval, personagym or pingpong. Repeatable.",
             metavar="NAME=PATH",
         ),
     ],
@@ -40,6 +40,14 @@ def suite(
         typer.Option(
             "--judge",
             help="The judging model; without one, judged tasks are left out.",
+            metavar="PROVIDER:NAME",
+        ),
+    ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            help="The model that speaks as the user in conversations. Default: the judging model.",
             metavar="PROVIDER:NAME",
         ),
     ] = None,
@@ -83,6 +91,7 @@ def suite(
       rolellm eval suite --data socialbench=SocialBench/data -m llamacpp:rolesmol --limit 50
       rolellm eval suite --data socialbench=SocialBench/data -m llamacpp:smollm2 --choosing likelihood
       rolellm eval suite --data timechara=timechara.jsonl -m openai:qwen3-8b --judge openai:gpt-4o
+      rolellm eval suite --data pingpong=settings.json -m openai:qwen3-8b --judge openai:gpt-4o --limit 20
     """
     import asyncio
 
@@ -105,14 +114,18 @@ def suite(
         return
     names = list(dict.fromkeys(model or [load_settings().model]))
     [judging] = open_models([judge], base_url=None, temperature=None) if judge else [None]
+    [speaking] = open_models([user], base_url=None, temperature=None) if user else [None]
     request = SuiteRequest(
         tasks=tuple(tasks),
         systems=tuple(answering_system(name, strategy, max_tokens) for name in names),
         judge=AnsweringSystem(judging.name, judging.model, "") if judging else None,
+        user=AnsweringSystem(speaking.name, speaking.model, "") if speaking else None,
         choosing=choosing,
         seed=seed,
     )
-    settings = f"{sorted(data)} {names} {judge} {strategy} {choosing} {language} {limit} {seed}"
+    settings = (
+        f"{sorted(data)} {names} {judge} {user or ''} {strategy} {choosing} {language} {limit} {seed}"
+    )
     folder = out or user_paths().runs / f"suite-{digest_of(settings)[:8]}"
     complain(f"The run is kept in {folder}.")
     with counted_progress("Answering") as progress:
