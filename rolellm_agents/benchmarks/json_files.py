@@ -68,6 +68,28 @@ def read_published(file: Path, form: type[_Row], title: str) -> list[_Row]:
     return found
 
 
+def validated(file: Path, value: Any, form: type[_Row], title: str) -> _Row:
+    """Validate an object of a file that is not a list of rows.
+
+    Args:
+        file: the file, for errors.
+        value: the object as JSON.
+        form: the model of the object.
+        title: the benchmark's name, for errors.
+
+    Raises:
+        BenchmarkError: the object has another form.
+    """
+    try:
+        return form.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise BenchmarkError(
+            f"{file}: {where}: {one_line(first['msg'], 120)}; is it a file of {title}?"
+        ) from error
+
+
 def json_files(path: Path) -> list[Path]:
     """The JSON files of a folder by name, or the file itself.
 

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
-
 from rolellm_agents.benchmarks.errors import BenchmarkError
-from rolellm_agents.benchmarks.json_files import PublishedRow, json_files, read_json
-from rolellm_agents.text import one_line
+from rolellm_agents.benchmarks.json_files import PublishedRow, json_files, read_json, validated
 from rolellm_agents.text.language import Language
 
 TITLE: Final = "PingPong"
@@ -66,14 +63,7 @@ def read_pingpong(path: Path, language: Language) -> list[PingPongItem]:
     if language not in held:
         known = ", ".join(map(str, held))
         raise BenchmarkError(f"{file} has nothing in {language}; it has {known} (--language).")
-    try:
-        settings = _Settings.model_validate(held[language])
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise BenchmarkError(
-            f"{file}, {language}.{where}: {one_line(first['msg'], 120)}; is it settings.json of {TITLE}?"
-        ) from error
+    settings = validated(file, held[language], _Settings, TITLE)
     return [
         PingPongItem(
             character=character.char_name.strip(),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rolellm_agents.benchmarks import personagym
 from rolellm_agents.benchmarks.charactereval import read_charactereval
 from rolellm_agents.benchmarks.errors import BenchmarkError
+from rolellm_agents.benchmarks.incharacter import read_incharacter
 from rolellm_agents.benchmarks.pingpong import read_pingpong
 from rolellm_agents.benchmarks.socialbench import read_socialbench
 from rolellm_agents.benchmarks.timechara import read_timechara
@@ -27,12 +28,14 @@ from rolellm_agents.evaluation.suite.scoring import (
     contained_share,
     option_score,
     read_agreement,
+    read_rating,
 )
 from rolellm_agents.evaluation.suite.tasks import (
     AgreesWith,
     Contains,
     GradedBy,
     OneOf,
+    RatedAs,
     SimulatedUser,
     SuiteTask,
     draw_tasks,
@@ -145,6 +148,83 @@ def ping_pong(folder: Path) -> Path:
         "version": 2,
     }
     return write(folder, settings_json={"ru": {"characters": [], "situations": []}, "en": english})
+
+
+def in_character(folder: Path) -> Path:
+    def question(number: int, dimension: str, category: str) -> dict[str, str]:
+        return {
+            "origin_en": f"Says {number}.",
+            "origin_zh": f"说{number}。",
+            "rewritten_en": f"Do you say {number}?",
+            "rewritten_zh": f"你说{number}吗？",
+            "dimension": dimension,
+            "category": category,
+        }
+
+    asked = {
+        "1": question(1, "Extraversion", "positive"),
+        "2": question(2, "Extraversion", "negative"),
+        "3": question(3, "Openness", "positive"),
+        "4": question(4, "Neuroticism", "positive"),
+    }
+    labels = {"Extraversion": "H", "Openness": "L", "Neuroticism": "X"}
+    typed = {name: {"score": 1.0, "type": kind} for name, kind in labels.items()}
+    write(
+        folder,
+        characters_json={"Shrek-en": {"alias": ["Shrek"]}, "Nobody-en": {"alias": ["Nobody at all"]}},
+        characters_labels_json={"annotation": {"Shrek-en": {"BFI": typed}, "Nobody-en": {"BFI": typed}}},
+    )
+    form = {"name": "BFI", "range": [1, 5], "questions": asked}
+    write(folder / "questionnaires", BFI_json=form, x16Personalities_json={})
+    (folder / "questionnaires/x16Personalities.json").rename(folder / "questionnaires/16Personalities.json")
+    return folder
+
+
+def test_questionnaires_are_put_to_characters_of_the_library_where_people_agree(tmp_path: Path) -> None:
+    tasks = tasks_of("incharacter", in_character(tmp_path / "data"))
+    assert [(one.turns[0].text, one.persona and one.persona.id) for one in tasks] == [
+        (f"Do you say {number}?", "shrek") for number in (1, 2, 3)
+    ]
+    expected = [one.expected for one in tasks if isinstance(one.expected, RatedAs)]
+    assert [(one.target, one.is_reversed, one.unit) for one in expected] == [
+        ("H", False, "Shrek-en/BFI/Extraversion"),
+        ("H", True, "Shrek-en/BFI/Extraversion"),
+        ("L", False, "Shrek-en/BFI/Openness"),
+    ]
+    with pytest.raises(BenchmarkError, match=r"No character of InCharacter is in your library in zh \(\)"):
+        BENCHMARKS["incharacter"].read(tmp_path / "data", "zh")
+
+
+async def test_a_dimension_is_right_when_the_mean_of_its_ratings_is_on_the_right_side(
+    tmp_path: Path,
+) -> None:
+    tasks = tasks_of("incharacter", in_character(tmp_path / "data"))
+    ratings = [json.dumps({"reason": "It says so.", "rating": rating}) for rating in (4, 3, 5)]
+    outcome, _, judge = await run(tmp_path / "run", tasks, ["Aye, I do."], ratings)
+    # The second statement is the opposite of extraversion: 3 of 5 stays 3.
+    assert [outcome.scores["one"][one.key] for one in tasks] == [4.0, 3.0, 5.0]
+    [row] = suite_rows(tasks, outcome.scores)
+    assert (row.category, row.best, row.chance) == ("BFI", 1, 0.5)
+    assert row.score is not None
+    # Extraversion 3.5 is high, as people say; openness 5 is not low.
+    assert (row.score.mean, row.score.n) == (0.5, 2)
+    assert not any("Shrek" in call[-1].text for call in judge.calls), "the judge is not told who speaks"
+
+
+@pytest.mark.parametrize(
+    ("text", "rating"),
+    [('{"rating": 4}', 4), ('{"rating": 6}', None), ('{"rating": true}', None), ("rating: 4", None)],
+)
+def test_a_rating_is_a_number_on_the_scale(text: str, rating: int | None) -> None:
+    assert read_rating(text, 1, 5) == rating
+
+
+@given(st.integers(1, 5), st.booleans())
+@examples(0.2)
+def test_a_reversed_statement_is_valued_from_the_other_end(rating: int, is_reversed: bool) -> None:
+    one = RatedAs(unit="u", statement="s", low=1, high=5, is_reversed=is_reversed, target="H")
+    assert one.value(rating) == (6 - rating if is_reversed else rating)
+    assert one.is_right(one.value(rating)) == ((rating < 3) if is_reversed else (rating > 3))
 
 
 def test_the_questions_of_personagym_are_put_to_the_persona_of_the_files_name(tmp_path: Path) -> None:
@@ -263,13 +343,14 @@ def english_pingpong(path: Path) -> Any:
         (read_timechara, "x.jsonl", '{"series": "x"}\n{', "is not JSON"),
         (personagym.read_personagym, "x.json", "[1]", "holds no questions by task"),
         (personagym.read_personagym, "x.json", '{"Manners": ["Well?"]}', "has other tasks than PersonaGym"),
+        (read_incharacter, "characters_labels.json", '{"annotation": 3}', "annotation: .*InCharacter"),
         (english_pingpong, "x.json", "[]", "is no settings file of PingPong"),
         (english_pingpong, "x.json", '{"ru": {}}', "has nothing in en; it has ru"),
         (
             english_pingpong,
             "x.json",
             '{"en": {"situations": []}}',
-            "en.characters: Field required.*PingPong",
+            "characters: Field required.*PingPong",
         ),
         (read_timechara, "x.json", '[{"series": "x"}]', "row 1: data_type: .*TimeChara"),
     ],

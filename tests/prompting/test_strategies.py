@@ -429,7 +429,19 @@ def test_a_prompt_says_its_id_and_version_and_takes_the_same_fields_in_every_lan
         "about",
     }
     of_interviews = {"goal", "visitor"}
-    of_verification = {"situation", "question", "answer", "reason", "fact", "moment", "series", "options"}
+    of_verification = {
+        "situation",
+        "statement",
+        "low",
+        "high",
+        "question",
+        "answer",
+        "reason",
+        "fact",
+        "moment",
+        "series",
+        "options",
+    }
     of_judges = {
         "conversation",
         "dimension",

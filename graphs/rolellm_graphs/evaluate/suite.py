@@ -17,12 +17,14 @@ from rolellm_agents.evaluation.suite.scoring import (
     contained_share,
     fact_question,
     option_score,
+    statement_question,
 )
 from rolellm_agents.evaluation.suite.tasks import (
     AgreesWith,
     Contains,
     GradedBy,
     OneOf,
+    RatedAs,
     SimulatedUser,
     SuiteTask,
     task_messages,
@@ -230,6 +232,11 @@ async def _judgement(task: SuiteTask, answer: str, calls: ModelCalls, seed: int)
     match task.expected:
         case AgreesWith(facts):
             return await _agreement([fact_question(task, fact, answer) for fact in facts], calls, own_seed)
+        case RatedAs() as expected if answer.strip():
+            question = statement_question(task, expected, answer)
+            reply = await _ask(question, calls, own_seed)
+            rating = question.read(reply.text)
+            return {"score": None if rating is None else expected.value(rating), **_made(reply)}
         case GradedBy(rubrics) if task.persona and answer.strip():
             judged = Judged(key=task.key, persona=task.persona, turns=task.turns, reply=answer)
             return await _grades(rubrics, judged, calls, own_seed)

@@ -4,7 +4,7 @@ Prompts are our own words, and where a benchmark's judge is a model of its autho
 place; `NOTES` says what cannot be compared with published figures.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,22 +12,26 @@ from typing import Final
 from rolellm_agents.benchmarks import (
     characterbench,
     charactereval,
+    incharacter,
     personagym,
     pingpong,
     socialbench,
     timechara,
 )
+from rolellm_agents.benchmarks.errors import BenchmarkError
+from rolellm_agents.datasets.keys import role_key
 from rolellm_agents.evaluation.suite.tasks import (
     AgreesWith,
     Contains,
     GradedBy,
     OneOf,
+    RatedAs,
     SimulatedUser,
     SuiteTask,
     in_one_turn,
 )
 from rolellm_agents.judging import ConversationTurn
-from rolellm_agents.persona import Persona, id_of
+from rolellm_agents.persona import Persona, id_of, list_personas
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.text.language import Language
 
@@ -225,6 +229,51 @@ def pingpong_tasks(path: Path, language: Language) -> list[SuiteTask]:
     ]
 
 
+def incharacter_tasks(path: Path, language: Language) -> list[SuiteTask]:
+    """The questions of InCharacter to the characters that are in the library, by their names.
+
+    Raises:
+        BenchmarkError: no character is in the library.
+    """
+    cast = {
+        role_key(found.persona.name): found.persona
+        for found in list_personas().found
+        if found.persona.language == language
+    }
+    items = [one for one in incharacter.read_incharacter(path) if one.language == language]
+    tasks = [
+        SuiteTask(
+            key=f"incharacter/{one.code}/{one.questionnaire}/{one.number}",
+            benchmark="incharacter",
+            category=one.questionnaire,
+            language=language,
+            persona=persona,
+            turns=(ConversationTurn("user", one.question),),
+            expected=RatedAs(
+                unit=f"{one.code}/{one.questionnaire}/{one.dimension}",
+                statement=one.statement,
+                low=one.low,
+                high=one.high,
+                is_reversed=one.is_reversed,
+                target=one.target,
+            ),
+        )
+        for one in items
+        if (persona := _named_persona(one.names, cast))
+    ]
+    if not tasks:
+        names = ", ".join(dict.fromkeys(one.names[0] for one in items))
+        raise BenchmarkError(
+            f"No character of {incharacter.TITLE} is in your library in {language} ({names}); add personas "
+            "with these names."
+        )
+    return tasks
+
+
+def _named_persona(names: Sequence[str], cast: Mapping[str, Persona]) -> Persona | None:
+    return next((cast[key] for name in names if (key := role_key(name)) in cast), None)
+
+
 def _persona(name: str, description: str, language: Language) -> Persona:
     return Persona(
         id=id_of(name) or "role",
@@ -266,6 +315,13 @@ BENCHMARKS: Final[Mapping[str, PublishedBenchmark]] = {
             personagym.TITLE,
             personagym_tasks,
             "Our rubrics grade from 1 to 5, without the published examples of each grade.",
+        ),
+        PublishedBenchmark(
+            "incharacter",
+            incharacter.TITLE,
+            incharacter_tasks,
+            "Only characters of your library, with its descriptions; each answer is rated by itself; "
+            "without 16Personalities.",
         ),
         PublishedBenchmark(
             "pingpong",

@@ -1,12 +1,13 @@
 """The table of a suite: a row for each system, benchmark and category."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rolellm_agents.evaluation.formatting import bounds, rounded
 from rolellm_agents.evaluation.suite.scoring import chance_level
-from rolellm_agents.evaluation.suite.tasks import GradedBy, SuiteTask
+from rolellm_agents.evaluation.suite.tasks import GradedBy, RatedAs, SuiteTask
 from rolellm_agents.metrics import Interval, mean_interval
 
 ALL = "all"
@@ -51,8 +52,10 @@ def suite_rows(
 
     Args:
         tasks: the tasks.
-        scores: for each system, the score of each task by its key; None without a score.
+        scores: for each system, the score of each task by its key; None without a score. The tasks of a
+            unit of `RatedAs` count as one.
     """
+    tasks, scores = _by_unit(tasks, scores)
     benchmarks = dict.fromkeys(task.benchmark for task in tasks)
     rows = []
     for benchmark in benchmarks:
@@ -64,6 +67,28 @@ def suite_rows(
         for category, group in groups.items():
             rows += [_row(system, category, group, found) for system, found in scores.items()]
     return rows
+
+
+def _by_unit(
+    tasks: Sequence[SuiteTask], scores: Mapping[str, Mapping[str, float | None]]
+) -> tuple[list[SuiteTask], dict[str, dict[str, float | None]]]:
+    """One task for each unit of `RatedAs`, with the unit's score, beside all other tasks."""
+    units: defaultdict[str, list[SuiteTask]] = defaultdict(list)
+    for task in tasks:
+        units[task.expected.unit if isinstance(task.expected, RatedAs) else task.key].append(task)
+    kept = [members[0] for members in units.values()]
+    return kept, {
+        system: {members[0].key: _unit_score(members, found) for members in units.values()}
+        for system, found in scores.items()
+    }
+
+
+def _unit_score(members: Sequence[SuiteTask], scores: Mapping[str, float | None]) -> float | None:
+    expected = members[0].expected
+    if not isinstance(expected, RatedAs):
+        return scores.get(members[0].key)
+    values = [value for one in members if (value := scores.get(one.key)) is not None]
+    return float(expected.is_right(sum(values) / len(values))) if values else None
 
 
 def _row(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from rolellm_agents.evaluation.suite.tasks import Contains, OneOf, SuiteTask
+from rolellm_agents.evaluation.suite.tasks import Contains, OneOf, RatedAs, SuiteTask
 from rolellm_agents.judging.asking import JudgeQuestion, form_of, reason_form
 from rolellm_agents.judging.showing import fenced
 from rolellm_agents.models.loose_json import values_in
@@ -50,12 +50,50 @@ def contained_share(text: str, expected: Contains) -> float:
 
 def chance_level(tasks: Sequence[SuiteTask]) -> float | None:
     """The mean score of random answers; None for tasks without options or with several right ones."""
-    levels = [
-        1 / len(one.expected.options)
-        for one in tasks
-        if isinstance(one.expected, OneOf) and len(one.expected.right) == 1
-    ]
+    levels = [level for one in tasks if (level := _chance(one)) is not None]
     return sum(levels) / len(levels) if levels and len(levels) == len(tasks) else None
+
+
+def _chance(task: SuiteTask) -> float | None:
+    match task.expected:
+        case OneOf(options=options, right=[_]):
+            return 1 / len(options)
+        case RatedAs():
+            return 0.5
+        case _:
+            return None
+
+
+def statement_question(task: SuiteTask, expected: RatedAs, answer: str) -> JudgeQuestion[int]:
+    """The judge's question how far an answer shows that a statement is true of the persona.
+
+    The judge is not told who the persona is, so that it judges the answer and not what it knows of somebody
+    famous (“anonymous” in InCharacter).
+    """
+    prompt = load_prompt("suite-statement", task.language)
+    text = prompt.fill(
+        question=task.turns[-1].text,
+        answer=fenced(answer),
+        statement=expected.statement,
+        low=str(expected.low),
+        high=str(expected.high),
+    )
+    rating = {"type": "integer", "minimum": expected.low, "maximum": expected.high}
+    form = form_of("rating", "A reason and a rating.", {"reason": reason_form(), "rating": rating})
+
+    def read(reply: str) -> int | None:
+        return read_rating(reply, expected.low, expected.high)
+
+    return JudgeQuestion(prompt=prompt.name, text=text, form=form, read=read)
+
+
+def read_rating(text: str, low: int, high: int) -> int | None:
+    """Parse the answer to `statement_question`; None without a rating on the scale."""
+    for held in values_in(text):
+        rating = held.get("rating") if isinstance(held, dict) else None
+        if isinstance(rating, int) and not isinstance(rating, bool) and low <= rating <= high:
+            return rating
+    return None
 
 
 def fact_question(task: SuiteTask, fact: str, answer: str) -> JudgeQuestion[bool]:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
@@ -46,7 +47,35 @@ class GradedBy:
     rubrics: tuple[str, ...]
 
 
-Expected = OneOf | Contains | AgreesWith | GradedBy
+@dataclass(frozen=True, kw_only=True)
+class RatedAs:
+    """A judge rates how far the answer shows that a statement is true of the persona.
+
+    Several questions are one unit, such as a dimension of a persona's personality. Its score is 1 if the
+    mean rating is on the right side of the scale, and 0 otherwise.
+    """
+
+    unit: str
+    """The same for all questions of a unit."""
+    statement: str
+    low: int
+    high: int
+    is_reversed: bool
+    """Whether a high rating speaks for a low value."""
+    target: Literal["H", "L"]
+    """The right side."""
+
+    def value(self, rating: float) -> float:
+        """The value of a rating, from `low` to `high`."""
+        return self.low + self.high - rating if self.is_reversed else rating
+
+    def is_right(self, mean: float) -> bool:
+        """Whether the mean value of a unit is on the right side of the scale."""
+        middle = (self.low + self.high) / 2
+        return mean > middle if self.target == "H" else mean < middle
+
+
+Expected = OneOf | Contains | AgreesWith | GradedBy | RatedAs
 
 
 @dataclass(frozen=True)
@@ -84,7 +113,7 @@ class SuiteTask:
     @property
     def needs_judge(self) -> bool:
         """Whether another model must judge the answer, or speak as the user."""
-        return self.user is not None or isinstance(self.expected, AgreesWith | GradedBy)
+        return self.user is not None or isinstance(self.expected, AgreesWith | GradedBy | RatedAs)
 
 
 def task_messages(task: SuiteTask, strategy: str, *, with_options: bool = True) -> list[BaseMessage]:

@@ -22,7 +22,7 @@ def suite(
         typer.Option(
             "--data",
             help="A benchmark and the file or folder of its published data: socialbench, timechara, "
-            "characterbench, charactereval, personagym or pingpong. Repeatable.",
+            "characterbench, charactereval, incharacter, personagym or pingpong. Repeatable.",
             metavar="NAME=PATH",
         ),
     ],
