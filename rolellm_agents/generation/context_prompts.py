@@ -15,6 +15,7 @@ from rolellm_agents.generation.segments import SourceLine, SourceSegment
 from rolellm_agents.generation.trimming import cleaned, prompts_of, trim_to_last_sentence
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.prompting.description import description_of
 from rolellm_agents.prompting.prompts import Prompt, load_prompt
 from rolellm_agents.recall.recalled import RecalledItem, RecalledPassage
 from rolellm_agents.reply_checks.labels import Label, answer_labels, question_labels
@@ -72,7 +73,9 @@ class ContextPrompts:
         """
         name, lines = self.persona.name, asked.segment.lines
         of_kind = _NAMES[asked.kind]
-        instruction = self._prompt(f"questions-{of_kind}").fill(name=name, profile=self.persona.description)
+        instruction = self._prompt(f"questions-{of_kind}").fill(
+            name=name, profile=description_of(self.persona)
+        )
         if attributes:
             instruction += "\n\n" + self._prompt(ATTRIBUTES).fill(attributes=shown(attributes))
         theme, example, answer = self._prompt(f"questions-example-{of_kind}").fill().split("\n\n")

@@ -5,6 +5,7 @@ from typing import Final
 
 from rolellm_agents.judging.judged import ConversationTurn, Judged
 from rolellm_agents.persona import Persona
+from rolellm_agents.prompting.description import description_of
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.text.language import Language
 
@@ -26,9 +27,9 @@ _BETWEEN: Final[Mapping[Language, str]] = {"en": " / ", "zh": "／"}
 
 
 def profile_of(persona: Persona) -> str:
-    """A persona's profile: the description, catchphrases, some demonstrations and some knowledge."""
+    """A persona's profile: description, moment of the story, catchphrases, demonstrations and knowledge."""
     language = persona.language
-    parts = [cut(persona.description, _LONGEST_PROFILE)]
+    parts = [cut(description_of(persona), _LONGEST_PROFILE)]
     if persona.catchphrases:
         phrases = _BETWEEN[language].join(persona.catchphrases[:_KNOWN])
         parts.append(_SAYS[language] + one_line(phrases, 2 * _LONGEST_ITEM))

@@ -4,6 +4,7 @@ The fields follow RoleLLM's role profiles (arXiv 2310.00746, §3.1): a descripti
 dialogues; in addition, knowledge.
 """
 
+import operator
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -58,6 +59,9 @@ class Persona(_PersonaPart):
     tags: tuple[Line, ...] = ()
     description: Line
     """Who the character is, in the third person, for the model that plays it."""
+    # Left out of data when empty, so that digests of personas without it are those of earlier versions.
+    moment: str = Field(default="", max_length=2_000, exclude_if=operator.not_)
+    """The moment of the story at which the character speaks; it knows nothing of what comes later."""
     catchphrases: tuple[Line, ...] = ()
     greeting: str = ""
     """The character's first message of a conversation."""

@@ -11,7 +11,7 @@ _DIGITS = 12
 
 
 def persona_version(persona: Persona) -> str:
-    """A digest of what instructions say of a persona: its name, language, description and catchphrases.
+    """A digest of what instructions say of a persona: name, language, description, moment and catchphrases.
 
     Other parts, such as demonstrations, may change without making earlier data wrong.
 
@@ -20,4 +20,5 @@ def persona_version(persona: Persona) -> str:
     """
     filled = with_macros(persona, DEFAULT_USER)
     parts = [filled.name, filled.language, filled.description, *filled.catchphrases]
+    parts += [f"moment: {filled.moment}"] if filled.moment else []
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_DIGITS]

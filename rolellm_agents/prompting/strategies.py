@@ -15,6 +15,7 @@ from rolellm_agents.errors import SettingsError
 from rolellm_agents.models.message_marks import DEMONSTRATION_MARK, RECALL_MARK
 from rolellm_agents.persona import Demonstration, Persona
 from rolellm_agents.plugins import load_plugin, plugin_names, plugin_version, qualified_name
+from rolellm_agents.prompting.description import description_of
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.recall.passages import Kind
 from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledItem
@@ -228,12 +229,12 @@ _PASSAGE = "- {}"
 
 def _profile(persona: Persona) -> str:
     if not persona.catchphrases:
-        return persona.description
+        return description_of(persona)
     phrases = _BETWEEN[persona.language].join(
         _QUOTED[persona.language].format(phrase) for phrase in persona.catchphrases
     )
     known_for = load_prompt("catchphrases", persona.language).fill(name=persona.name, catchphrases=phrases)
-    return f"{persona.description}\n{known_for}"
+    return f"{description_of(persona)}\n{known_for}"
 
 
 _QUOTED: dict[Language, str] = {"en": '"{}"', "zh": "“{}”"}

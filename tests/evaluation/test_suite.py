@@ -305,7 +305,7 @@ def test_a_moment_of_timechara_is_what_its_character_knows(tmp_path: Path) -> No
     future, absence = tasks_of("timechara", file)
     assert future.persona is not None
     assert "The Lamp" in future.persona.description
-    assert "at the first storm" in future.persona.description
+    assert future.persona.moment == "at the first storm"
     assert future.expected == AgreesWith(("Future: Mira does not know that it breaks.",))
     assert isinstance(absence.expected, AgreesWith)
     assert absence.expected.facts[0] == "Mira was not there."

@@ -91,7 +91,7 @@ def _role_question(item: socialbench.SocialBenchItem) -> str:
 
 
 def timechara_tasks(path: Path, _language: Language) -> list[SuiteTask]:
-    """The questions of TimeChara, which are English. The moment is part of the persona's description."""
+    """The questions of TimeChara, which are English, to characters at a moment of their story."""
     return [
         SuiteTask(
             key=f"timechara/{one.data_type}/{one.number}",
@@ -100,10 +100,9 @@ def timechara_tasks(path: Path, _language: Language) -> list[SuiteTask]:
             language="en",
             persona=_persona(
                 one.character,
-                load_prompt("suite-moment", "en").fill(
-                    name=one.character, series=one.series, moment=one.moment
-                ),
+                load_prompt("suite-series", "en").fill(name=one.character, series=one.series),
                 "en",
+                moment=one.moment,
             ),
             turns=(ConversationTurn("user", one.question),),
             expected=AgreesWith(one.facts),
@@ -274,12 +273,13 @@ def _named_persona(names: Sequence[str], cast: Mapping[str, Persona]) -> Persona
     return next((cast[key] for name in names if (key := role_key(name)) in cast), None)
 
 
-def _persona(name: str, description: str, language: Language) -> Persona:
+def _persona(name: str, description: str, language: Language, *, moment: str = "") -> Persona:
     return Persona(
         id=id_of(name) or "role",
         name=name.strip(),
         description=description.strip() or name,
         language=language,
+        moment=moment,
     )
 
 

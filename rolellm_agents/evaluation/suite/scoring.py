@@ -8,6 +8,7 @@ from rolellm_agents.evaluation.suite.tasks import Contains, OneOf, RatedAs, Suit
 from rolellm_agents.judging.asking import JudgeQuestion, form_of, reason_form
 from rolellm_agents.judging.showing import fenced
 from rolellm_agents.models.loose_json import values_in
+from rolellm_agents.prompting.description import description_of
 from rolellm_agents.prompting.prompts import load_prompt
 
 _LETTERS: Final = re.compile(r"(?<![A-Za-z])([A-Z])(?![A-Za-z])")
@@ -101,7 +102,7 @@ def fact_question(task: SuiteTask, fact: str, answer: str) -> JudgeQuestion[bool
     prompt = load_prompt("suite-fact", task.language)
     text = prompt.fill(
         name=task.persona.name if task.persona else "",
-        about=task.persona.description if task.persona else "",
+        about=description_of(task.persona) if task.persona else "",
         question=task.turns[-1].text,
         answer=fenced(answer),
         fact=fact,

@@ -12,6 +12,7 @@ from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.judging import ConversationTurn
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.prompting.description import description_of
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.text.language import Language
 
@@ -151,7 +152,7 @@ def user_prompt(task: SuiteTask, user: SimulatedUser) -> str:
     lines = in_one_turn(task.language, spoken, "") or "–"
     return load_prompt("suite-user", task.language).fill(
         name=name,
-        about=persona.description if persona else "",
+        about=description_of(persona) if persona else "",
         situation=user.situation,
         lines=lines,
     )

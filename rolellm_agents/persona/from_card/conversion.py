@@ -112,6 +112,7 @@ def with_macros(persona: Persona, user: str) -> Persona:
     """
     texts = (
         persona.description,
+        persona.moment,
         persona.greeting,
         *(words for pair in persona.demonstrations for words in (pair.user, pair.reply)),
     )
@@ -125,6 +126,7 @@ def with_macros(persona: Persona, user: str) -> Persona:
     return persona.model_copy(
         update={
             "description": filled(persona.description) or persona.name,
+            "moment": filled(persona.moment),
             "greeting": filled(persona.greeting),
             "demonstrations": tuple(
                 pair.model_copy(
@@ -225,7 +227,7 @@ def _new_document(persona: Persona) -> dict[str, Any]:
             "name": persona.name,
             "description": persona.description + known_for,
             "personality": "",
-            "scenario": "",
+            "scenario": persona.moment,
             "first_mes": persona.greeting,
             "mes_example": _examples(persona.demonstrations),
             "creator_notes": notes,

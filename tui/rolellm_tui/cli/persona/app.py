@@ -105,6 +105,8 @@ def show(
     source = f" · {one.source.work}, {one.source.year}" if one.source else ""
     print_text(f"{one.name}  ({one.id} · {one.language} · {one.category}{source})")
     print_text(f"{found.path}\n\n{one.description}\n")
+    if one.moment:
+        print_text(f"At this moment: {one.moment}\n")
     if one.catchphrases:
         print_text("Catchphrases: " + " · ".join(one.catchphrases) + "\n")
     if one.greeting:

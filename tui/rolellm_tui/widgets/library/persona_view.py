@@ -125,7 +125,9 @@ def _contents(found: FoundPersona, user: str) -> dict[str, Content]:
         "work": Content(work_and_year(persona)),
         "labels": _joined((persona.category, language, *persona.tags)),
         "counts": _joined((*_counts(persona), _ORIGINS[found.origin])),
-        "description": Content(_shortened(persona.description)),
+        "description": Content(
+            _shortened("\n\n".join(filter(None, (persona.description, persona.moment))))
+        ),
         "greeting": Content(_shortened(persona.greeting)),
         "samples": Content("\n\n").join(_sample(pair) for pair in persona.demonstrations[:SAMPLES]),
         "phrases": Content("\n").join(Content(f"“{one_line(phrase)}”") for phrase in persona.catchphrases),
