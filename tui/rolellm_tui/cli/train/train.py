@@ -88,10 +88,12 @@ def train(
     from rolellm_train.recipe import bundled_recipes, load_recipe, recorded_recipe, with_settings
     from rolellm_train.training.processes import is_first
     from rolellm_train.training.start import continued_recipe
+    from rolellm_train.training.waiting import choose_wait_policy
 
     if recipes or recipe is None:
         _show_recipes([load_recipe(name) for name in bundled_recipes()], as_json=as_json)
         return
+    choose_wait_policy()
     overrides = {"base": base, "limit": limit, "seed": seed}
     changes = {name: value for name, value in overrides.items() if value is not None}
     chosen = with_settings(load_recipe(recipe).model_copy(update=changes), settings or ())
