@@ -15,7 +15,8 @@ def choose_wait_policy() -> None:
     """Let torch's threads sleep instead of spin while they wait, if other programs use the processors.
 
     A spinning thread takes the time that the thread which it waits for needs: beside a model in llama.cpp,
-    a step took up to 25 times as long. On a quiet machine, sleeping costs a fourth. The results are the same.
+    a step took up to 25 times as long. On a quiet machine, sleeping costs a fourth. The results do
+    not change.
     OpenMP reads the policy when torch is loaded, so this must be called before. A policy that the user has
     set is kept.
     """
