@@ -6,8 +6,10 @@ from rolellm_agents.prompting.prompts import load_prompt
 
 def description_of(persona: Persona) -> str:
     """The description, and the moment of the story, if there is one, with what is not known then."""
-    if not persona.moment:
-        return persona.description
-    moment = persona.moment.rstrip(".。 ")
-    known = load_prompt("moment", persona.language).fill(name=persona.name, moment=moment)
-    return f"{persona.description}\n{known}"
+    return f"{persona.description}\n{moment_of(persona)}" if persona.moment else persona.description
+
+
+def moment_of(persona: Persona) -> str:
+    """What a persona with a `moment` knows at it, and what it cannot know."""
+    prompt = load_prompt("moment", persona.language)
+    return prompt.fill(name=persona.name, moment=persona.moment.rstrip(".。 "))

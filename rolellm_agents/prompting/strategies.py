@@ -15,7 +15,7 @@ from rolellm_agents.errors import SettingsError
 from rolellm_agents.models.message_marks import DEMONSTRATION_MARK, RECALL_MARK
 from rolellm_agents.persona import Demonstration, Persona
 from rolellm_agents.plugins import load_plugin, plugin_names, plugin_version, qualified_name
-from rolellm_agents.prompting.description import description_of
+from rolellm_agents.prompting.description import moment_of
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.recall.passages import Kind
 from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledItem
@@ -228,13 +228,16 @@ _PASSAGE = "- {}"
 
 
 def _profile(persona: Persona) -> str:
-    if not persona.catchphrases:
-        return description_of(persona)
-    phrases = _BETWEEN[persona.language].join(
-        _QUOTED[persona.language].format(phrase) for phrase in persona.catchphrases
-    )
-    known_for = load_prompt("catchphrases", persona.language).fill(name=persona.name, catchphrases=phrases)
-    return f"{description_of(persona)}\n{known_for}"
+    parts = [persona.description]
+    if persona.moment:
+        parts.append(moment_of(persona))
+    if persona.catchphrases:
+        phrases = _BETWEEN[persona.language].join(
+            _QUOTED[persona.language].format(phrase) for phrase in persona.catchphrases
+        )
+        frame = load_prompt("catchphrases", persona.language)
+        parts.append(frame.fill(name=persona.name, catchphrases=phrases))
+    return "\n".join(parts)
 
 
 _QUOTED: dict[Language, str] = {"en": '"{}"', "zh": "“{}”"}
