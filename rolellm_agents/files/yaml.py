@@ -145,6 +145,8 @@ def _in_words(problem: ErrorDetails, location: _Location, model: type[BaseModel]
         case "string_type":
             hint = " (put it in quotes)" if isinstance(given, bool | int | float) else ""
             return f"{key!r} must be text, not {_kind(given)}{hint}"
+        case "value_error" if not key:  # of the whole file
+            return str(problem["ctx"]["error"])
         case _:
             return f"{key!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
 

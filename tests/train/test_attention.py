@@ -13,7 +13,8 @@ from rolellm_train.data.material import encoded
 from rolellm_train.data.packing import PackedSequence, PrefixTree, pack
 from rolellm_train.data.rows import cast_rows
 from rolellm_train.recipe import Recipe
-from rolellm_train.training.loading import open_base, trainable
+from rolellm_train.training.adapter import trainable
+from rolellm_train.training.loading import open_base
 from rolellm_train.training.trainer import answer_loss
 
 

@@ -154,7 +154,8 @@ def test_the_bundled_adapter_computes_the_same_in_transformers() -> None:
     import torch
 
     from rolellm_agents.models.catalog import get_model
-    from rolellm_train.training.loading import open_base, trainable
+    from rolellm_train.training.adapter import trainable
+    from rolellm_train.training.loading import open_base
 
     recipe = continued_recipe(
         Path("llamacpp:rolesmol"), Recipe(id="mine", about="", base="llamacpp:smollm2")

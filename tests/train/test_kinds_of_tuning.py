@@ -19,14 +19,18 @@ from rolellm_train.base.tuned import quiet
 from rolellm_train.export.converters import cached_converters
 from rolellm_train.export.export import ExportOptions, export
 from rolellm_train.recipe import Recipe
-from rolellm_train.training import preflight
-from rolellm_train.training.loading import linear_layers, open_base
-from rolellm_train.training.preflight import check, memory_needed
+from rolellm_train.training import memory
+from rolellm_train.training.adapter import linear_layers
+from rolellm_train.training.loading import open_base
+from rolellm_train.training.memory import Batch, memory_needed
+from rolellm_train.training.preflight import check
 from rolellm_train.training.rocit import train
 from rolellm_train.training.start import continued_recipe
 from rolellm_train.training.tuning import ADAPTER, MODEL
 
 pytest.importorskip("peft")
+
+PACK = Batch(tokens=1200, labels=600)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +115,7 @@ def test_a_base_in_4_bits_is_learned_on_by_an_adapter_like_any_other(
     assert kinds == {"Linear4bit"}
     whole = open_base(recipe).model
     assert linear_layers(opened) == linear_layers(whole)
-    assert memory_needed(in_4_bits, opened).weights < memory_needed(recipe, whole).weights
+    assert memory_needed(in_4_bits, opened, PACK).weights < memory_needed(recipe, whole, PACK).weights
     losses = losses_of(in_4_bits, data, cast, tmp_path / "run")
     assert losses[-1] < 0.9 * losses[0], losses
     assert (tmp_path / "run" / ADAPTER / "adapter_model.safetensors").is_file()
@@ -137,9 +141,36 @@ def test_chosen_layers_alone_have_an_adapter(
 def test_layers_that_are_not_there_are_named_with_those_that_are(
     recipe: Recipe, data: Path, cast: list[Persona], tmp_path: Path
 ) -> None:
-    other = recipe.model_copy(update={"target_modules": ("c_attn",)})
+    other = recipe.model_copy(update={"target_modules": ("q_proj", "c_attn")})
     with pytest.raises(RoleLLMError, match=r"no layers c_attn; set “target_modules”.*down_proj, .*q_proj"):
         train(other, [data], cast, tmp_path / "run")
+
+
+def test_layers_that_cannot_have_an_adapter_are_told(
+    recipe: Recipe, data: Path, cast: list[Persona], tmp_path: Path
+) -> None:
+    other = recipe.model_copy(update={"target_modules": ("input_layernorm",)})
+    with pytest.raises(RoleLLMError, match=r"PEFT cannot train an adapter of .*set other “target_modules”"):
+        train(other, [data], cast, tmp_path / "run")
+
+
+def test_a_base_that_is_quantized_already_is_refused(recipe: Recipe, tmp_path: Path) -> None:
+    pytest.importorskip("bitsandbytes")
+    opened = open_base(recipe.model_copy(update={"tuning": "qlora"}))
+    with quiet():
+        opened.model.save_pretrained(tmp_path / "four")
+        opened.tokenizer.save_pretrained(tmp_path / "four")
+    four = recipe.model_copy(update={"base": str(tmp_path / "four")})
+    with pytest.raises(RoleLLMError, match=r"is quantized already \(bitsandbytes\); set “tuning: qlora”"):
+        open_base(four)
+    with pytest.raises(RoleLLMError, match=r"quantized already \(bitsandbytes\); name the model that"):
+        open_base(four.model_copy(update={"tuning": "full"}))
+    assert open_base(four.model_copy(update={"tuning": "qlora"})).model.is_quantized
+
+
+def test_no_adapter_is_continued_where_all_weights_are_tuned(recipe: Recipe, tmp_path: Path) -> None:
+    with pytest.raises(RoleLLMError, match=r"--from continues an adapter.*set “tuning: lora”"):
+        continued_recipe(tmp_path, recipe.model_copy(update={"tuning": "full"}))
 
 
 @pytest.fixture(scope="module")
@@ -191,13 +222,13 @@ def test_a_tuning_of_all_weights_counts_their_gradients_and_averages(
     whole = recipe.model_copy(update={"tuning": "full"})
     model = open_base(whole).model
     weights = sum(weight.numel() for weight in model.parameters())
-    needed = memory_needed(whole, model)
+    needed = memory_needed(whole, model, PACK)
     assert (needed.weights, needed.learning) == (4 * weights, 12 * weights)
-    with_few = memory_needed(whole.model_copy(update={"optimizer": "adafactor"}), model)
+    with_few = memory_needed(whole.model_copy(update={"optimizer": "adafactor"}), model, PACK)
     assert with_few.learning == 5 * weights
-    monkeypatch.setattr(preflight, "_free_memory", lambda: needed.weights)
+    monkeypatch.setattr(memory, "_free_memory", lambda: needed.weights)
     with pytest.raises(RoleLLMError, match=r"set “tuning: lora”"):
-        check(whole, model)
+        check(whole, model, PACK)
 
 
 def test_the_course_of_the_learning_rate_is_the_recipes(

@@ -18,6 +18,7 @@ import torch
 from helpers.commands import rolellm
 from helpers.small_rolebench import ADA, BEN, write_cast
 from helpers.tiny_gguf import make_tiny_gguf
+from helpers.two_processes import in_two_processes
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +30,8 @@ from rolellm_train.data.batches import batch_of
 from rolellm_train.data.encoding import Encoded
 from rolellm_train.data.packing import PackedSequence, PrefixTree, pack_together
 from rolellm_train.recipe import Recipe
-from rolellm_train.training.loading import open_base, trainable
+from rolellm_train.training.adapter import trainable
+from rolellm_train.training.loading import open_base
 from rolellm_train.training.pair_losses import ORPO, PairScores, SimPO, pair_loss
 from rolellm_train.training.pair_trainer import PairTrainer, pair_scores
 from rolellm_train.training.preference_tuning import train
@@ -271,6 +273,39 @@ def test_the_first_loss_is_ln_2_and_what_was_preferred_becomes_likelier(
     manifest = json.loads((tmp_path / "run/manifest.json").read_text())
     assert manifest["tokens_of_an_epoch"] < manifest["tokens_without_packing"]
     assert (done.weights / "adapter_model.safetensors").stat().st_size > 0
+
+
+_RUN = """
+import sys
+from pathlib import Path
+from rolellm_agents.persona import list_personas
+from rolellm_train.recipe import load_recipe
+from rolellm_train.training.preference_tuning import train
+recipe, data, run = sys.argv[1:]
+cast = [found.persona for found in list_personas().found if found.origin == "user"]
+train(load_recipe(recipe), [Path(data)], cast, Path(run))
+"""
+
+
+def test_two_processes_share_the_packs_and_their_references(
+    recipe: Recipe, conversations: Path, cast: list[Persona], tmp_path: Path
+) -> None:
+    """A reference of another pack would show: the first loss would not be ln 2."""
+    small = recipe.model_copy(update={"packs_per_step": 2, "pack": 700, "longest": 650, "epochs": 3})
+    train(small, [conversations], cast, tmp_path / "alone")
+    file, program = tmp_path / "tiny.yaml", tmp_path / "program.py"
+    file.write_text(small.model_dump_json())
+    program.write_text(_RUN)
+    done = in_two_processes(str(program), str(file), str(conversations), str(tmp_path / "together"))
+    assert done.returncode == 0, done.stderr
+    alone, together = losses_of(tmp_path / "alone"), losses_of(tmp_path / "together")
+    assert together[0] == pytest.approx(math.log(2), abs=1e-6)
+    assert together == pytest.approx(alone, rel=0.02)
+
+
+def losses_of(run: Path) -> list[float]:
+    items = [json.loads(line)["value"] for line in (run / "items.jsonl").read_text().splitlines()]
+    return [item["loss"] for item in items if "loss" in item]
 
 
 def test_an_adapter_is_learned_on_from_where_it_was(

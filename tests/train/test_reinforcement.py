@@ -167,6 +167,14 @@ def test_a_stopped_run_goes_on_from_its_checkpoint(
     assert (tmp_path / "run" / ADAPTER / "adapter_model.safetensors").is_file()
 
 
+def test_a_step_with_more_questions_than_there_are_is_told(
+    recipe: Recipe, data: Path, cast: list[Persona], tmp_path: Path
+) -> None:
+    chosen = recipe.model_copy(update={"rewards": {"references": 1.0}, "questions_per_step": 500})
+    with pytest.raises(RoleLLMError, match=r"A step has 500 questions.*set “questions_per_step: \d+”"):
+        train(chosen, [data], cast, tmp_path / "run")
+
+
 def test_the_same_tokens_are_learned_as_run(recipe: Recipe, data: Path, cast: list[Persona]) -> None:
     chosen = recipe.model_copy(update={"base": "llamacpp:smollm2"})
     base = open_base(chosen)

@@ -14,6 +14,7 @@ import torch
 from helpers.pictures import points_of
 from helpers.small_rolebench import ADA, BEN, GENERAL, SPECIFIC, samples_of, write_cast, write_data
 from helpers.tiny_gguf import make_tiny_gguf
+from helpers.two_processes import in_two_processes
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona import Persona, list_personas
@@ -161,14 +162,7 @@ def test_two_processes_learn_together_what_one_learns_alone(
     file, program = tmp_path / "tiny.yaml", tmp_path / "program.py"
     file.write_text(small.model_dump_json())
     program.write_text(_RUN)
-    launch = (sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes=2")
-    single = ("--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no", "--main_process_port=0")
-    done = subprocess.run(
-        [*launch, *single, str(program), str(file), str(data), str(tmp_path / "together")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = in_two_processes(str(program), str(file), str(data), str(tmp_path / "together"))
     assert done.returncode == 0, done.stderr
     # One of them speaks, and no step is recorded twice.
     losses = of_steps(tmp_path / "together")
@@ -185,6 +179,32 @@ def test_two_processes_learn_together_what_one_learns_alone(
 def of_steps(run: Path) -> list[float]:
     items = [json.loads(line)["value"] for line in (run / "items.jsonl").read_text().splitlines()]
     return [item["loss"] for item in items if "loss" in item]
+
+
+@pytest.mark.parametrize("stopped_before_the_end", [1, 2])
+def test_a_resumed_training_stops_as_early_as_one_that_was_not_interrupted(
+    stopped_before_the_end: int, recipe: Recipe, data: Path, cast: list[Persona], tmp_path: Path
+) -> None:
+    """A learning rate that is much too high, so the held-out loss grows after some steps."""
+    steep = recipe.model_copy(update={"learning_rate": 0.4, "epochs": 60, "patience": 4})
+    whole = train(steep, [data], cast, tmp_path / "whole")
+    assert whole.steps < 30
+
+    def interrupt(step: int, steps: int, figures: Mapping[str, float]) -> None:
+        if "loss" in figures and step == whole.steps - stopped_before_the_end:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(steep, [data], cast, tmp_path / "run", on_step=interrupt)
+    assert train(steep, [data], cast, tmp_path / "run").steps == whole.steps
+
+
+def test_rows_that_are_all_too_long_are_told(
+    recipe: Recipe, data: Path, cast: list[Persona], tmp_path: Path
+) -> None:
+    short = recipe.model_copy(update={"longest": 32})
+    with pytest.raises(RoleLLMError, match=r"All \d+ rows are longer than 32 tokens; raise “longest” and"):
+        train(short, [data], cast, tmp_path / "run")
 
 
 def test_a_checkpoint_that_was_cut_short_is_passed_over(tmp_path: Path) -> None:

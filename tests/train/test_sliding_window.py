@@ -12,7 +12,8 @@ from rolellm_train.data.batches import batch_of
 from rolellm_train.data.encoding import Encoded
 from rolellm_train.data.packing import PackedSequence, pack
 from rolellm_train.recipe import Recipe
-from rolellm_train.training.loading import trainable
+from rolellm_train.training.adapter import trainable
+from rolellm_train.training.memory import Batch
 from rolellm_train.training.preflight import check
 from rolellm_train.training.trainer import answer_loss
 
@@ -118,15 +119,15 @@ def test_a_longer_window_gives_another_loss() -> None:
 
 def test_rows_longer_than_a_window_are_let_through_where_layers_tell_it() -> None:
     model = gemma()
-    assert check(RECIPE.model_copy(update={"longest": 10 * WINDOW, "pack": 256}), model).total > 0
+    assert check(RECIPE.model_copy(update={"longest": 10 * WINDOW}), model, Batch(256, 128)).total > 0
 
 
 def test_layers_of_other_kinds_are_refused() -> None:
     model = gemma()
     model.config.layer_types[0] = "linear_attention"
     with pytest.raises(RoleLLMError, match=r"cannot be trained here \(linear_attention\); choose another"):
-        check(RECIPE, model)
+        check(RECIPE, model, Batch(256, 128))
     model = gemma()
     model.config.attn_logit_softcapping = 50.0
     with pytest.raises(RoleLLMError, match="soft-capped"):
-        check(RECIPE, model)
+        check(RECIPE, model, Batch(256, 128))

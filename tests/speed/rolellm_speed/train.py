@@ -87,7 +87,8 @@ def _rows() -> list[TrainingRow]:
 
 def _ours(recipe: Recipe, rows: Sequence[TrainingRow], steps: int) -> dict[str, Any]:
     from rolellm_train.data.packing import pack
-    from rolellm_train.training.loading import open_base, trainable
+    from rolellm_train.training.adapter import trainable
+    from rolellm_train.training.loading import open_base
     from rolellm_train.training.trainer import trainer_of
 
     base = open_base(recipe)

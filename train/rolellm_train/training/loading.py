@@ -1,7 +1,6 @@
-"""Opening the base model in transformers, and adding LoRA weights."""
+"""Opening the base model in transformers."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rolellm_agents.errors import ModelError
@@ -9,13 +8,14 @@ from rolellm_agents.models.llamacpp.template import TEMPLATES, usual_template
 from rolellm_agents.text import one_line
 from rolellm_train.base.base import find_base
 from rolellm_train.base.chat_form import marks_of
-from rolellm_train.base.gguf_adapter import load_into, read_gguf_adapter
 from rolellm_train.base.tuned import quiet
 from rolellm_train.base.unpacking import unquantized
 from rolellm_train.data import attention
 from rolellm_train.data.encoding import Encoder, encoder_of
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
+from rolellm_train.training import processes
+from rolellm_train.training.memory import out_of_memory
 from rolellm_train.training.qlora import in_4_bits
 
 
@@ -48,7 +48,8 @@ def open_base(recipe: Recipe) -> OpenBase:
 
     Raises:
         ModelError: the base model is missing or damaged, or the extra `train` is not installed.
-        TrainingError: neither the base model nor the recipe has a chat template.
+        TrainingError: the base model has no chat template, is quantized already or does not fit into the
+            memory, or one process sees several GPUs.
     """
     try:
         import torch
@@ -58,12 +59,14 @@ def open_base(recipe: Recipe) -> OpenBase:
             f"Training needs the extra “train” ({error.name} is missing); "
             "“pip install 'rolellm-agents[train]'” installs it."
         ) from error
+    processes.check_gpus()
     attention.register()
     # Ours reads packs; sampled answers are ordinary batches.
     kind = "sdpa" if recipe.objective == "grpo" else attention.NAME
     source, options = base_source(recipe.base)
-    quantization = in_4_bits(recipe, is_gguf="gguf_file" in options) if recipe.tuning == "qlora" else {}
-    # Steps of a small learning rate would be lost in weights of 16 bits; adapters always have 32.
+    is_gguf = "gguf_file" in options
+    quantization = in_4_bits(recipe, is_gguf=is_gguf) if recipe.tuning == "qlora" else {}
+    # Small steps would be lost in weights of 16 bits. PEFT keeps the weights of an adapter in 32 bits.
     in_16_bits = torch.cuda.is_available() and recipe.tuning != "full"
     dtype = torch.bfloat16 if in_16_bits else torch.float32
     try:
@@ -72,17 +75,32 @@ def open_base(recipe: Recipe) -> OpenBase:
             model = AutoModelForCausalLM.from_pretrained(
                 source, dtype=dtype, attn_implementation=kind, **options, **quantization
             )
+    except torch.OutOfMemoryError as error:
+        raise out_of_memory(recipe) from error
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise ModelError(
             f"The base {recipe.base} cannot be opened ({one_line(str(error), 200)}); "
-            "name a folder, a GGUF file, or a model that is on this machine already."
+            "name another folder, GGUF file, or model of the hub with --base."
         ) from error
-    if recipe.tuning != "qlora":
+    if is_gguf:
         unquantized(model)
+    elif recipe.tuning != "qlora":
+        _check_not_quantized(recipe, model)
     model.config.use_cache = recipe.objective == "grpo"
     encoder = encoder_for(recipe, tokenizer)
     tokenizer.chat_template = _template(recipe, tokenizer)
     return OpenBase(model, tokenizer, encoder)
+
+
+def _check_not_quantized(recipe: Recipe, model: Any) -> None:
+    if not getattr(model, "is_quantized", False):
+        return
+    found = getattr(model.config.quantization_config, "quant_method", "")
+    method = str(getattr(found, "value", found))
+    another = "name the model that it was made from with --base"
+    if method == "bitsandbytes" and recipe.tuning == "lora":
+        another = f"set “tuning: qlora” in the recipe, or {another}"
+    raise TrainingError(f"{recipe.base} is quantized already ({method or 'by another tool'}); {another}.")
 
 
 def encoder_for(recipe: Recipe, tokenizer: Any) -> Encoder:
@@ -110,77 +128,3 @@ def _template(recipe: Recipe, tokenizer: Any) -> str:
         )
     template: str = tokenizer.chat_template
     return template
-
-
-def trainable(model: Any, recipe: Recipe) -> Any:
-    """Prepare a base model so that only the weights that the recipe trains are trainable.
-
-    These are new LoRA weights (arXiv 2106.09685), those of the run to continue, or all weights.
-
-    Raises:
-        ModelError: the adapter to continue is missing or has another base model.
-        TrainingError: the base model has no layers of the names in `target_modules`.
-    """
-    from peft import PeftModel
-
-    # The base as named in the adapter's file.
-    model.name_or_path = recipe.base
-    if recipe.tuning == "full":
-        return model.train()
-    if recipe.start.endswith(".gguf"):
-        adapter = read_gguf_adapter(Path(recipe.start))
-        tuned = _with_new_adapter(model, recipe)
-        load_into(tuned, adapter)
-        return tuned
-    if recipe.start:
-        try:
-            with quiet():
-                return PeftModel.from_pretrained(model, recipe.start, is_trainable=True)
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise ModelError(
-                f"The adapter {recipe.start} cannot be continued ({one_line(str(error), 160)}); "
-                "name one of the same base model with --from."
-            ) from error
-    return _with_new_adapter(model, recipe)
-
-
-def _with_new_adapter(model: Any, recipe: Recipe) -> Any:
-    from peft import LoraConfig, get_peft_model
-
-    config = LoraConfig(
-        r=recipe.rank,
-        lora_alpha=recipe.alpha,
-        lora_dropout=recipe.dropout,
-        target_modules="all-linear" if recipe.target_modules == "all-linear" else [*recipe.target_modules],
-        task_type="CAUSAL_LM",
-    )
-    try:
-        with quiet():
-            return get_peft_model(model, config)
-    except ValueError as error:
-        layers = sorted({name.rpartition(".")[2] for name, _ in linear_layers(model)})
-        raise TrainingError(
-            f"{recipe.base} has no layers {', '.join(recipe.target_modules)}; set “target_modules” in the "
-            f"recipe to some of {', '.join(layers)}."
-        ) from error
-
-
-def has_adapter(model: Any) -> bool:
-    """Whether only an adapter of this model is trained."""
-    from peft import PeftModel
-
-    return isinstance(model, PeftModel)
-
-
-def linear_layers(model: Any) -> list[tuple[str, tuple[int, int]]]:
-    """The linear layers of a model without its output layer: names, inputs and outputs."""
-    from transformers.pytorch_utils import Conv1D
-
-    output = model.get_output_embeddings()
-    layers: list[tuple[str, tuple[int, int]]] = []
-    for name, layer in model.named_modules():
-        if isinstance(layer, Conv1D):  # GPT-2's
-            layers.append((name, (layer.nx, layer.nf)))
-        elif hasattr(layer, "in_features") and layer is not output:
-            layers.append((name, (layer.in_features, layer.out_features)))
-    return layers

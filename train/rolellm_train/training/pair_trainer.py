@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from accelerate.utils import gather_object
 
 from rolellm_train.data.batches import batch_of
 from rolellm_train.data.packing import PackedSequence
@@ -19,9 +20,7 @@ class PairTrainer(PackTrainer):
         super().__init__(**settings)
         self._loss = loss
         # By identity: packs are long, and the trainer keeps all of them.
-        self._reference = {
-            id(pack): self._reference_margins(pack) for pack in (*self.train_dataset, *self._held_out)
-        }
+        self._reference = self._reference_margins([*self.train_dataset, *self._held_out])
 
     def batch(self, pack: PackedSequence) -> dict[str, Any]:
         """Convert a pack to tensors; each pair counts as one label."""
@@ -42,8 +41,16 @@ class PairTrainer(PackTrainer):
                 gains += self._loss.gains(_scores(self.model, inputs), inputs["reference"]).tolist()
         return sum(gain > 0 for gain in gains) / len(gains) if gains else None
 
-    def _reference_margins(self, pack: PackedSequence) -> torch.Tensor:
-        """The margins of the model before training, computed once for all epochs."""
+    def _reference_margins(self, packs: Sequence[PackedSequence]) -> dict[int, torch.Tensor]:
+        """The margins of the model before training by pack, computed once for all epochs.
+
+        Each process computes a part of them.
+        """
+        own = self.accelerator.process_index, None, self.accelerator.num_processes
+        margins = [(number, self._margins(packs[number])) for number in range(len(packs))[slice(*own)]]
+        return {id(packs[number]): margin for number, margin in gather_object(margins)}
+
+    def _margins(self, pack: PackedSequence) -> torch.Tensor:
         if not self._loss.needs_reference:
             return torch.zeros(len(_lengths(pack)) // 2)
         self.model.eval()

@@ -5,6 +5,7 @@ model is loaded. A preferred answer and the rejected one share a pack and their 
 """
 
 import hashlib
+import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from rolellm_train.data.rows import Prompts
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe, recorded_recipe
 from rolellm_train.training.loading import open_base
+from rolellm_train.training.memory import largest_pack
 from rolellm_train.training.processes import open_training
 from rolellm_train.training.tuning import TrainingResult, keep, learn
 
@@ -78,7 +80,7 @@ def _trained(recipe: Recipe, preferences: Preferences, run: Run, on_step: "Step"
     held_out = pack_together(measured.pairs, recipe.pack, seed=0)
     kind = partial(PairTrainer, loss=pair_loss(recipe))
     trainer_for = partial(trainer_of, recipe=recipe, learned=packs, held_out=held_out, kind=kind)
-    learned = learn(recipe, base, run, on_step, trainer_for)
+    learned = learn(recipe, base, run, on_step, trainer_for, largest=largest_pack(packs))
     trainer = cast("PairTrainer", learned.trainer)
     too_long = {"too long": short.too_long} if short.too_long else {}
     figures = {
@@ -107,7 +109,9 @@ def _split(pairs: Sequence[Preference], recipe: Recipe) -> _Split:
         questions[pair.persona.id, pair.source].append(pair.question)
     held_out = held_out_questions(questions, recipe)
     learned = [pair for pair in pairs if pair.question not in held_out]
-    return _Split(learned[: recipe.limit], [pair for pair in pairs if pair.question in held_out])
+    if recipe.limit is not None and len(learned) > recipe.limit:
+        learned = random.Random(recipe.seed + 1).sample(learned, recipe.limit)  # noqa: S311  # no secret
+    return _Split(learned, [pair for pair in pairs if pair.question in held_out])
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rolellm_agents.runs.folder import Run, open_run
+from rolellm_train.errors import TrainingError
 
 
 def is_first() -> bool:
@@ -21,6 +22,50 @@ def is_first() -> bool:
 def count() -> int:
     """The number of processes of the training."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def local_rank() -> int:
+    """The number of this process on its machine, which is that of its GPU."""
+    return int(os.environ.get("LOCAL_RANK", "0"))
+
+
+def local_count() -> int:
+    """The number of processes on this machine."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+
+
+def share(field: str, total: int) -> int:
+    """The share of each process in the batches of a step.
+
+    Args:
+        field: the recipe's field with the number of batches.
+        total: the number of batches of a step, of all processes.
+
+    Raises:
+        TrainingError: the batches cannot be shared equally.
+    """
+    each, rest = divmod(total, count())
+    if rest:
+        raise TrainingError(
+            f"{count()} processes cannot share {field}={total} equally; set {field} to a multiple of "
+            f"{count()}, such as --set {field}={(each + 1) * count()}."
+        )
+    return each
+
+
+def check_gpus() -> None:
+    """Reject one process that sees several GPUs, over which transformers would split each batch.
+
+    Raises:
+        TrainingError: the process sees several GPUs.
+    """
+    import torch
+
+    if count() == 1 and torch.cuda.device_count() > 1:
+        raise TrainingError(
+            f"This machine has {torch.cuda.device_count()} GPUs; use all with “accelerate launch $(which "
+            "rolellm) train …”, or one with CUDA_VISIBLE_DEVICES=0 in the environment."
+        )
 
 
 def open_training(folder: Path, config: Mapping[str, Any]) -> AbstractContextManager[Run]:

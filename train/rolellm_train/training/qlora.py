@@ -1,11 +1,11 @@
 """QLoRA: a base model in 4 bits under the trained adapter (Dettmers et al., arXiv 2305.14314)."""
 
-import os
 from typing import Any
 
 from rolellm_agents.errors import ModelError
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
+from rolellm_train.training import processes
 
 
 def in_4_bits(recipe: Recipe, *, is_gguf: bool) -> dict[str, Any]:
@@ -44,5 +44,5 @@ def in_4_bits(recipe: Recipe, *, is_gguf: bool) -> dict[str, Any]:
         bnb_4bit_compute_dtype=torch.bfloat16 if on_gpu else torch.float32,
     )
     # The weights are quantized on the device where they stay.
-    device = int(os.environ.get("LOCAL_RANK", "0")) if on_gpu else "cpu"
+    device = processes.local_rank() if on_gpu else "cpu"
     return {"quantization_config": quantization, "device_map": {"": device}}

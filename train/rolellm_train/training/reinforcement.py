@@ -23,6 +23,7 @@ from rolellm_train.data.rows import Prompts, TrainingRow
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe, recorded_recipe
 from rolellm_train.training.loading import OpenBase, open_base
+from rolellm_train.training.memory import Batch
 from rolellm_train.training.processes import open_training
 from rolellm_train.training.rewards import Reward, RewardFunction, rewards_of
 from rolellm_train.training.tuning import TrainingResult, keep, learn
@@ -37,6 +38,7 @@ class Question:
 
     prompt: str
     """The rendered prompt, which TRL converts to the same tokens as a conversation's."""
+    tokens: int
     row: TrainingRow
     references: tuple[str, ...]
 
@@ -70,7 +72,8 @@ def train(
     """
     _check_extra()
     rewards = rewards_of(recipe)
-    material = gather(recipe, data, cast)
+    # Rewards take the place of a held-out loss.
+    material = gather(recipe.model_copy(update={"held_out_questions": 0}), data, cast)
     with open_training(folder, _config(recipe, data, material)) as run:
         return _trained(recipe, material, rewards, run, on_step)
 
@@ -86,13 +89,15 @@ def _trained(
 
     base = open_base(recipe)
     questions, too_long = questions_of(material.learned, base, recipe)
+    _check_step(questions, recipe)
     prompts = [question.prompt for question in questions]
     # One loop for all steps: clients of judges' models belong to the loop that they were first used in.
     with asyncio.Runner() as runner, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # TRL uses older names of transformers
         functions = [_reward_function(name, one, questions, runner) for name, one in rewards.items()]
         trainer_for = partial(trainer_of, recipe=recipe, base=base, prompts=prompts, rewards=functions)
-        done = learn(recipe, base, run, on_step, trainer_for)
+        largest = _largest_batch(questions, recipe)
+        done = learn(recipe, base, run, on_step, trainer_for, largest=largest)
     too_long_counted = {"too long": too_long} if too_long else {}
     figures = {
         "rows": counted(material),
@@ -127,13 +132,28 @@ def questions_of(rows: Sequence[TrainingRow], base: OpenBase, recipe: Recipe) ->
         if len(ids) + recipe.longest_answer > recipe.longest:
             too_long += 1
         else:
-            found.append(Question(prompt, row, tuple(dict.fromkeys(references[key]))))
+            found.append(Question(prompt, len(ids), row, tuple(dict.fromkeys(references[key]))))
     if not found:
         raise TrainingError(
             f"All {too_long} prompts with answers of {recipe.longest_answer} tokens are longer than "
             f"{recipe.longest}; raise “longest” in the recipe."
         )
     return found, too_long
+
+
+def _check_step(questions: Sequence[Question], recipe: Recipe) -> None:
+    if len(questions) < recipe.questions_per_step:
+        raise TrainingError(
+            f"A step has {recipe.questions_per_step} questions, and there are {len(questions)}; set "
+            f"“questions_per_step: {len(questions)}” in the recipe, or name more data."
+        )
+
+
+def _largest_batch(questions: Sequence[Question], recipe: Recipe) -> Batch:
+    """All samples of the longest question; TRL pads them to one length."""
+    longest = max(question.tokens for question in questions)
+    answers = recipe.samples * recipe.longest_answer
+    return Batch(recipe.samples * longest + answers, answers)
 
 
 def _without_bos(text: str, tokenizer: Any) -> str:

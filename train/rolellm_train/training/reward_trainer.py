@@ -43,9 +43,14 @@ def trainer_of(
         rewards: the rewards, in the order of the recipe's.
         folder: the folder for checkpoints.
         on_step: called after every step.
+
+    Raises:
+        TrainingError: the processes cannot share the questions of a step equally.
+        ModelError: the package of a tracker is not installed.
     """
-    accumulation = max(1, recipe.questions_per_step // processes.count())
-    steps = math.ceil(len(prompts) * recipe.epochs / recipe.questions_per_step)
+    accumulation = processes.share("questions_per_step", recipe.questions_per_step)
+    # TRL leaves out the last questions of an epoch if they do not fill a step.
+    steps = math.ceil(len(prompts) // recipe.questions_per_step * recipe.epochs)
     arguments = GRPOConfig(
         **common_arguments(recipe, folder),
         per_device_train_batch_size=recipe.samples,

@@ -11,8 +11,10 @@ from rolellm_train.data.conversations import conversations_of
 from rolellm_train.data.material import TrainingMaterial, counted, encoded, fingerprint, gather
 from rolellm_train.data.packing import pack
 from rolellm_train.data.written import encoded_written
+from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe, recorded_recipe
 from rolellm_train.training.loading import open_base
+from rolellm_train.training.memory import largest_pack
 from rolellm_train.training.processes import open_training
 from rolellm_train.training.tuning import TrainingResult, keep, learn
 
@@ -61,10 +63,15 @@ def _trained(recipe: Recipe, material: TrainingMaterial, run: Run, on_step: "Ste
     learned += written
     held_out += encoded_written(material.written_held_out, base.encoder, recipe.longest)[0]
     too_long += turns_too_long
+    if not learned:
+        raise TrainingError(
+            f"All {too_long} rows are longer than {recipe.longest} tokens; raise “longest” and “pack” in "
+            "the recipe."
+        )
     packs = pack(learned, recipe.pack, seed=recipe.seed)
     packs_held_out = pack(held_out, recipe.pack, seed=0)
     trainer = partial(trainer_of, recipe=recipe, learned=packs, held_out=packs_held_out)
-    done = learn(recipe, base, run, on_step, trainer)
+    done = learn(recipe, base, run, on_step, trainer, largest=largest_pack(packs))
     figures = {
         "rows": counted(material),
         "held_out_rows": len(held_out),

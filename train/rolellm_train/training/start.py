@@ -21,9 +21,15 @@ def continued_recipe(place: Path, recipe: Recipe) -> Recipe:
         recipe: the recipe of the training.
 
     Raises:
-        TrainingError: the adapter has another base model, or the run tuned all weights.
+        TrainingError: the recipe or the run to continue tunes all weights, or the adapter has another
+            base model.
         ModelError: there is no adapter, or it is damaged.
     """
+    if recipe.tuning == "full":
+        raise TrainingError(
+            "--from continues an adapter, which “tuning: full” does not train; set “tuning: lora”, or "
+            "merge the adapter with “rolellm export --merged” and name the merged model with --base."
+        )
     bundled = BUNDLED.get(str(place).removeprefix("llamacpp:"))
     file = bundled.adapter if bundled is not None else place
     if file is not None and file.suffix == ".gguf":

@@ -16,7 +16,7 @@ from rolellm_train.data.packing import PackedSequence
 from rolellm_train.errors import TrainingError
 from rolellm_train.recipe import Recipe
 from rolellm_train.training import processes
-from rolellm_train.training.loading import has_adapter
+from rolellm_train.training.adapter import has_adapter
 from rolellm_train.training.reporters import PROJECT, reporters
 
 WHOLE = "whole"
@@ -176,8 +176,12 @@ def trainer_of(
         folder: the folder for checkpoints.
         on_step: called after every step.
         kind: builds the trainer from the arguments of `PackTrainer`.
+
+    Raises:
+        TrainingError: the processes cannot share the packs of a step equally.
+        ModelError: the package of a tracker is not installed.
     """
-    accumulation = max(1, recipe.packs_per_step // processes.count())
+    accumulation = processes.share("packs_per_step", recipe.packs_per_step)
     steps = max(1, math.ceil(len(learned) / (accumulation * processes.count())))
     evaluated = bool(held_out and recipe.evaluations)
     interval = max(1, steps // recipe.evaluations) if evaluated else max(1, steps // 4)
@@ -192,6 +196,8 @@ def trainer_of(
         metric_for_best_model="eval_loss" if evaluated else None,
         greater_is_better=False if evaluated else None,
         label_names=["labels"],
+        # A resumed training counts its evaluations without improvement from where it stopped.
+        restore_callback_states_from_checkpoint=True,
     )
     callbacks = callbacks_of(recipe, folder, on_step)
     if evaluated:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from rolellm_agents.errors import StorageError
 from rolellm_agents.runs.folder import Run
 from rolellm_train.recipe import Recipe
-from rolellm_train.training.loading import OpenBase, has_adapter, trainable
+from rolellm_train.training.adapter import has_adapter, trainable
+from rolellm_train.training.loading import OpenBase
 from rolellm_train.training.loss_curve import write_loss_curve
+from rolellm_train.training.memory import Batch, out_of_memory
 from rolellm_train.training.preflight import check
 from rolellm_train.training.processes import is_first
 
@@ -55,7 +57,13 @@ class Learned:
 
 
 def learn(
-    recipe: Recipe, base: OpenBase, run: Run, on_step: "Step", trainer_for: "TrainerFactory"
+    recipe: Recipe,
+    base: OpenBase,
+    run: Run,
+    on_step: "Step",
+    trainer_for: "TrainerFactory",
+    *,
+    largest: Batch,
 ) -> Learned:
     """Train to the end, from the last complete checkpoint.
 
@@ -65,19 +73,20 @@ def learn(
         run: records the figures of each step and the checkpoints.
         on_step: called after every step.
         trainer_for: builds the trainer.
+        largest: the largest batch.
 
     Raises:
         TrainingError: the base model cannot be tuned or exported, there is too little memory, or the loss
             became NaN.
         StorageError: the disk is full; the last checkpoint is kept.
     """
+    import torch
     from transformers import set_seed
 
     from rolellm_train.training.trainer import last_complete_checkpoint
 
-    check(recipe, base.model)
+    check(recipe, base.model, largest)
     set_seed(recipe.seed)
-    model = trainable(base.model, recipe)
     began = time.monotonic()
 
     def record(step: int, steps: int, figures: Mapping[str, float]) -> None:
@@ -87,9 +96,13 @@ def learn(
         on_step(step, steps, figures)
 
     checkpoints = run.folder / CHECKPOINTS
-    trainer = trainer_for(model, folder=checkpoints, on_step=record)
     last = last_complete_checkpoint(checkpoints)
-    trainer.train(resume_from_checkpoint=str(last) if last else None)
+    try:
+        model = trainable(base.model, recipe)
+        trainer = trainer_for(model, folder=checkpoints, on_step=record)
+        trainer.train(resume_from_checkpoint=str(last) if last else None)
+    except torch.OutOfMemoryError as error:
+        raise out_of_memory(recipe) from error
     seconds = round(time.monotonic() - began, 1)
     steps = int(trainer.state.global_step)
     return Learned(model, base.tokenizer, trainer, steps, trainer.state.best_metric, seconds)

@@ -5,6 +5,8 @@ from typing import Final
 
 import psutil
 
+from rolellm_train.training import processes
+
 POLICY: Final = "OMP_WAIT_POLICY"
 _OTHERS: Final = 30.0
 """Use of all processors by other programs, in percent, from which threads sleep while they wait."""
@@ -18,7 +20,9 @@ def choose_wait_policy() -> None:
     a step took up to 25 times as long. On a quiet machine, sleeping costs a fourth. The results do
     not change.
     OpenMP reads the policy when torch is loaded, so this must be called before. A policy that the user has
-    set is kept.
+    set is kept. So is the choice of `accelerate launch`, whose processes use the processors together.
     """
+    if processes.count() > 1:
+        return
     if POLICY not in os.environ and psutil.cpu_percent(interval=_SECONDS) > _OTHERS:
         os.environ[POLICY] = "PASSIVE"

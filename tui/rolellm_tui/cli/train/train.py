@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,9 +11,8 @@ from rolellm_tui.cli.options import JsonOption, RowPersonaOption, cast_with
 from rolellm_tui.output import complain, counted_progress, print_json, print_table, print_text
 
 if TYPE_CHECKING:
+    from rolellm_train.recipe import Recipe
     from rolellm_train.training.tuning import TrainingResult
-
-_PREFERENCES: Final = ("dpo", "simpo", "orpo")
 
 
 def train(
@@ -25,8 +24,8 @@ def train(
         list[Path] | None,
         typer.Option(
             "--data",
-            help="A folder of RoleBench, or a generator's run; for preferences a judge's run or "
-            "transcript.db. Repeatable.",
+            help="A folder of RoleBench, or a generator's run. For preferences: transcript.db, or a run of "
+            "rejection sampling, of judging pairs, or of an evaluation. Repeatable.",
         ),
     ] = None,
     out: Annotated[
@@ -48,7 +47,8 @@ def train(
     ] = None,
     persona: RowPersonaOption = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Maximum number of rows, sampled at random.")
+        int | None,
+        typer.Option("--limit", min=1, help="Maximum number of rows or pairs, sampled at random."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Random seed. Default: the recipe's.")] = None,
     settings: Annotated[
@@ -60,6 +60,10 @@ def train(
         ),
     ] = None,
     recipes: Annotated[bool, typer.Option("--recipes", help="List the recipes and exit.")] = False,
+    fields: Annotated[
+        bool,
+        typer.Option("--fields", help="List the fields that the recipe's objective uses, and exit."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Tune a model to play personas: role-conditioned instruction tuning (RoCIT).
@@ -67,21 +71,22 @@ def train(
     The recipes dpo, simpo and orpo learn from preferred answers instead: the swipes of your conversations,
     or a judge's verdicts on pairs. The recipe grpo samples answers and learns from their rewards (TRL).
 
-    A recipe trains a LoRA adapter. With `--set tuning=qlora`, the base model has 4 bits meanwhile; with
-    `--set tuning=full`, all of its weights are trained. `rolellm export` converts the result to GGUF. The
-    same command resumes a stopped run from its last checkpoint. For several GPUs, use
+    A recipe trains a LoRA adapter. With `--set tuning=qlora`, the base model is loaded in 4 bits to save
+    memory; with `--set tuning=full`, all of its weights are trained. `rolellm export` converts the result
+    to GGUF. The same command resumes a stopped run from its last checkpoint. For several GPUs, use
     `accelerate launch $(which rolellm) train …`.
 
     \b
     Examples:
       rolellm train --recipes
+      rolellm train --recipe dpo --fields
       rolellm train --recipe smoke
       rolellm train --recipe smollm2 --data RoleBench --out runs/rolesmol
       rolellm train --recipe gemma-zh --data RoleBench --out runs/rolegemma
-      rolellm train --recipe smoke --data runs/ci --persona ./holmes.yaml
+      rolellm train --recipe smollm2 --data runs/ci --set general=0 --persona ./holmes.yaml
       rolellm train --recipe dpo --data runs/judged --from runs/rolesmol
       rolellm train --recipe smollm2 --data RoleBench --from llamacpp:rolesmol
-      rolellm train --recipe grpo --data RoleBench --from runs/rolesmol --set judge_model=openai:gpt-5-mini
+      rolellm train --recipe grpo --data RoleBench --from runs/rolesmol --limit 400
       rolellm train --recipe smollm2 --data RoleBench --set rank=32 --set learning_rate=4e-4
       rolellm train --recipe smollm2 --data RoleBench --set 'report_to=[tensorboard]'
     """
@@ -93,6 +98,9 @@ def train(
     if recipes or recipe is None:
         _show_recipes([load_recipe(name) for name in bundled_recipes()], as_json=as_json)
         return
+    if fields:
+        _show_fields(with_settings(load_recipe(recipe), settings or ()), as_json=as_json)
+        return
     choose_wait_policy()
     overrides = {"base": base, "limit": limit, "seed": seed}
     changes = {name: value for name, value in overrides.items() if value is not None}
@@ -101,7 +109,8 @@ def train(
         chosen = continued_recipe(start, chosen)
     cast = cast_with(persona)
     sources = data or _default_data(chosen.objective)
-    folder = out or _default_folder(recorded_recipe(chosen), sources)
+    named = [*(str(source.resolve()) for source in sources), *(persona or ())]
+    folder = out or _default_folder(recorded_recipe(chosen), named)
     tune = _trainer(chosen.objective)
     if not is_first():
         tune(chosen, sources, cast, folder)
@@ -148,9 +157,10 @@ def _trainer(objective: str) -> "Callable[..., TrainingResult]":
 def _default_data(objective: str) -> list[Path]:
     """The data when none is named: for preferences, the user's conversations."""
     from rolellm_agents.config.paths import user_paths
+    from rolellm_train.objectives import PREFERENCES
 
     transcript = user_paths().transcript
-    return [transcript] if objective in _PREFERENCES and transcript.is_file() else []
+    return [transcript] if objective in PREFERENCES and transcript.is_file() else []
 
 
 def _show_recipes(found: list[Any], *, as_json: bool) -> None:
@@ -160,13 +170,34 @@ def _show_recipes(found: list[Any], *, as_json: bool) -> None:
         print_table(("RECIPE", "BASE", "ABOUT"), ((one.id, one.base, one.about) for one in found))
 
 
-def _default_folder(recipe: Mapping[str, Any], data: list[Path]) -> Path:
+def _show_fields(recipe: "Recipe", *, as_json: bool) -> None:
+    from rolellm_train.objectives import uses
+
+    meanings = {name: field.description or "" for name, field in type(recipe).model_fields.items()}
+    used = [
+        {"field": name, "value": value, "about": " ".join(meanings[name].split())}
+        for name, value in recipe.model_dump(mode="json").items()
+        if uses(recipe.objective, name)
+    ]
+    if as_json:
+        print_json(used)
+        return
+    described = ("id", "about", "cites")
+    rows = (
+        (one["field"], json.dumps(one["value"], ensure_ascii=False), one["about"])
+        for one in used
+        if one["field"] not in described
+    )
+    print_table(("FIELD", "VALUE", "ABOUT"), rows)
+
+
+def _default_folder(recipe: Mapping[str, Any], named: list[str]) -> Path:
     import hashlib
 
     from rolellm_agents.config.paths import user_paths
 
     compact = json.dumps(recipe, ensure_ascii=False, separators=(",", ":"))
-    settings = "\n".join([compact, *(str(folder.resolve()) for folder in data)])
+    settings = "\n".join([compact, *named])
     return user_paths().runs / f"train-{hashlib.sha256(settings.encode()).hexdigest()[:8]}"
 
 
