@@ -80,13 +80,14 @@ def sample_rows(samples: Iterable[Sample], personas: RowPersonas, answers: int) 
 
 
 def training_samples(folder: Path, language: Language, kinds: Sequence[Kind]) -> list[Sample]:
-    """Read the training samples of a RoleBench folder or of a generator's run.
+    """Read the training samples of a RoleBench folder, of a generator's run, or of a JSONL file.
 
     Raises:
         RoleBenchError: there are no training samples, or a file is damaged.
     """
-    if (folder / "samples.jsonl").is_file():
-        return [one for one in read_samples(folder / "samples.jsonl") if one.language == language]
+    file = folder if folder.is_file() else folder / "samples.jsonl"
+    if file.is_file():
+        return [one for one in read_samples(file) if one.language == language]
     return [
         sample
         for kind in kinds
