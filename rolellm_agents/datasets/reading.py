@@ -47,27 +47,30 @@ class FileDefaults(NamedTuple):
     kind: Kind | None
     """None to derive the kind from each row's `type`."""
     language: Language
+    untyped: Kind = "general"
+    """The kind of rows that state neither a kind nor a `type`."""
 
     def sample(self, row: RawRow) -> Sample:
         """Convert a row that has references."""
-        kind = self.kind or row.kind or kind_from_types(row.types)
+        kind = self.kind or row.kind or (kind_from_types(row.types) if row.types else self.untyped)
         language = row.language or self.language
         return Sample(row.role, row.question, row.references, kind, row.types, language, row.extra)
 
 
-def read_samples(file: Path) -> list[Sample]:
+def read_samples(file: Path, *, untyped: Kind = "general") -> list[Sample]:
     """Read the samples of a JSONL file in order, without rows that have only empty references.
 
     Kind and language come from the folders (`rolebench-zh/general/…`), then from the row (`kind`,
-    `language`). Otherwise rows with a `type` are role-specific, and the texts decide the language.
+    `language`). Otherwise rows with a `type` are role-specific, those without one are of the kind `untyped`,
+    and the texts decide the language.
 
     Raises:
         RoleBenchError: the file cannot be read, has no samples, or has an invalid line.
     """
-    return list(iter_samples(file))
+    return list(iter_samples(file, untyped=untyped))
 
 
-def iter_samples(file: Path) -> Iterator[Sample]:
+def iter_samples(file: Path, *, untyped: Kind = "general") -> Iterator[Sample]:
     """Like `read_samples`, one sample at a time, with constant memory.
 
     Raises:
@@ -75,7 +78,7 @@ def iter_samples(file: Path) -> Iterator[Sample]:
     """
     defaults: FileDefaults | None = None
     for row in _rows(file):
-        defaults = defaults or file_defaults(file)
+        defaults = defaults or file_defaults(file)._replace(untyped=untyped)
         yield defaults.sample(row)
     if defaults is None:
         raise RoleBenchError(f"{file} holds no samples; name a JSONL file of RoleBench.")

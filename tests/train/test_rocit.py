@@ -296,3 +296,16 @@ def test_tuned_says_where_the_adapter_is(
     tuned: TrainingResult = train(recipe.model_copy(update={"epochs": 1}), [data], cast, tmp_path / "run")
     assert tuned.weights == tmp_path / "run" / ADAPTER
     assert weights(tuned.weights)
+
+
+def test_a_file_of_ones_own_is_learned_as_a_characters_own_lines(
+    recipe: Recipe, cast: list[Persona], tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.jsonl"
+    rows = [
+        {"role": "Ada", "question": f"What is number {n}?", "generated": [f"It is {n}."]} for n in range(3)
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    material = gather(recipe.model_copy(update={"cast": 0, "general": 0}), [file], cast)
+    assert counted(material) == {"role_specific": 2}
+    assert len(material.held_out) == 1

@@ -85,14 +85,20 @@ def training_samples(folder: Path, language: Language, kinds: Sequence[Kind]) ->
     Raises:
         RoleBenchError: there are no training samples, or a file is damaged.
     """
-    file = folder if folder.is_file() else folder / "samples.jsonl"
-    if file.is_file():
-        return [one for one in read_samples(file) if one.language == language]
+    if folder.is_file():
+        # People who write a file for a character rarely know RoleBench's `type`.
+        return _in_language(read_samples(folder, untyped="role_specific"), language)
+    if (folder / "samples.jsonl").is_file():
+        return _in_language(read_samples(folder / "samples.jsonl"), language)
     return [
         sample
         for kind in kinds
         for sample in read_samples(find_file(folder, "train", kind=kind, language=language))
     ]
+
+
+def _in_language(samples: Iterable[Sample], language: Language) -> list[Sample]:
+    return [sample for sample in samples if sample.language == language]
 
 
 class Prompts:

@@ -24,8 +24,9 @@ def train(
         list[Path] | None,
         typer.Option(
             "--data",
-            help="A folder of RoleBench, a generator's run, or a JSONL file of samples. For preferences: transcript.db, or a run of "
-            "rejection sampling, of judging pairs, or of an evaluation. Repeatable.",
+            help="A folder of RoleBench, a generator's run, or a JSONL file of samples. For preferences: "
+            "transcript.db, or a run of rejection sampling, of judging pairs, or of an evaluation. "
+            "Repeatable.",
         ),
     ] = None,
     out: Annotated[
