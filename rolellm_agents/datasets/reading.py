@@ -61,8 +61,8 @@ def read_samples(file: Path, *, untyped: Kind = "general") -> list[Sample]:
     """Read the samples of a JSONL file in order, without rows that have only empty references.
 
     Kind and language come from the folders (`rolebench-zh/general/…`), then from the row (`kind`,
-    `language`). Otherwise rows with a `type` are role-specific, those without one are of the kind `untyped`,
-    and the texts decide the language.
+    `language`). Otherwise rows with a `type` are role-specific, those without one are of the kind
+    `untyped`, and the texts decide the language.
 
     Raises:
         RoleBenchError: the file cannot be read, has no samples, or has an invalid line.
