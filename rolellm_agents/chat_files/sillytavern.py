@@ -10,6 +10,7 @@ from rolellm_agents.chat_files.sillytavern_time import iso_of
 from rolellm_agents.chat_files.tree import SpeakerNames, active_path, siblings_of
 from rolellm_agents.chat_files.values import Json, text_in, to_json
 from rolellm_agents.errors import ChatFileError
+from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.persona import id_of
 from rolellm_agents.transcript import ConversationRecord, Kind, Message
 from rolellm_agents.transcript.message import USER
@@ -141,7 +142,10 @@ def _info_of(swipe: Message) -> Json:
 
 def _extra_of(message: Message) -> dict[str, Json]:
     extra: dict[str, Json] = {"type": "narrator"} if message.kind == "narrate" else {}
-    return extra | ({"model": message.made_by["model"]} if "model" in message.made_by else {})
+    made_by = message.made_by
+    extra |= {"model": made_by["model"]} if "model" in made_by else {}
+    # SillyTavern shows it folded above the message.
+    return extra | ({"reasoning": made_by[REASONING]} if REASONING in made_by else {})
 
 
 def _speaker_of(line: dict[str, Json], persona: str, persona_name_: str) -> str:

@@ -9,6 +9,8 @@ from langchain_core.messages import BaseMessage
 from langchain_core.output_parsers import PydanticOutputParser
 from pydantic import BaseModel, ValidationError
 
+from rolellm_agents.models.reasoning import split_reasoning
+
 Form = TypeVar("Form", bound=BaseModel)
 
 
@@ -23,7 +25,7 @@ def fill_form(model: BaseChatModel, form: type[Form], messages: Sequence[BaseMes
     try:
         structured = model.with_structured_output(form)
     except NotImplementedError:
-        return _read(model.invoke(list(messages)).text, form)
+        return _read(split_reasoning(model.invoke(list(messages)).text)[0], form)
     try:
         answer = structured.invoke(list(messages))
     except (OutputParserException, ValidationError):

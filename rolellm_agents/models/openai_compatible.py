@@ -1,30 +1,98 @@
 """Servers with the OpenAI API: OpenAI's own, vLLM, llama-server, Ollama, LM Studio and others."""
 
 import os
-from typing import Any
+import re
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, ClassVar, get_args
 
 import httpx2
 import openai
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
-from pydantic import SecretStr
+from pydantic import PrivateAttr, SecretStr
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.reasoning import REASONING, ReasoningChunks, Thinking, separated_result
 
 _CONNECT_SECONDS = 10.0
+_THINKERS = re.compile(r"deepseek-r1|\bqwq|[-_]thinking|[-_]r1\b", re.IGNORECASE)
+"""Names of models whose prompts open the reasoning: a server without a parser sends only its end."""
 
 
 class ChatCompatible(ChatOpenAI):
     """A model on a server other than OpenAI's.
 
+    Reasoning is apart from the answer, whether the server sends it as `reasoning_content` (vLLM, SGLang,
+    llama-server, DeepSeek), as `reasoning` (OpenRouter, Ollama), or within the text.
+
     It sends `max_tokens`, which all servers know. Ollama, for example, silently ignores OpenAI's newer
     `max_completion_tokens` (ollama#7125).
     """
+
+    separates_reasoning: ClassVar[bool] = True
+
+    _opens: bool = PrivateAttr(default=False)
+    """Whether the server has sent a closing mark alone: its prompts open the reasoning."""
 
     def _get_request_payload(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         payload: dict[str, Any] = super()._get_request_payload(*args, **kwargs)
         if "max_completion_tokens" in payload:
             payload["max_tokens"] = payload.pop("max_completion_tokens")
         return payload
+
+    def _separator(self) -> ReasoningChunks:
+        return ReasoningChunks(opened=self._opens or bool(_THINKERS.search(self.model_name)))
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        separator = self._separator()
+        for chunk in super()._stream(*args, **kwargs):
+            yield from separator.push(chunk)
+        yield from separator.end()
+        self._opens = self._opens or separator.closed_unopened
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        separator = self._separator()
+        async for chunk in super()._astream(*args, **kwargs):
+            for part in separator.push(chunk):
+                yield part
+        for part in separator.end():
+            yield part
+        self._opens = self._opens or separator.closed_unopened
+
+    def _convert_chunk_to_generation_chunk(
+        self, chunk: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> ChatGenerationChunk | None:
+        converted = super()._convert_chunk_to_generation_chunk(chunk, *args, **kwargs)
+        choices = chunk.get("choices") or [{}]
+        if converted is not None and (reasoning := _reasoning_in(choices[0].get("delta"))):
+            converted.message.additional_kwargs[REASONING] = reasoning
+        return converted
+
+    def _create_chat_result(self, response: Any, *args: Any, **kwargs: Any) -> ChatResult:
+        result = super()._create_chat_result(response, *args, **kwargs)
+        answer = response if isinstance(response, dict) else response.model_dump(warnings=False)
+        for generation, choice in zip(result.generations, answer["choices"], strict=True):
+            if reasoning := _reasoning_in(choice["message"]):
+                generation.message.additional_kwargs[REASONING] = reasoning
+        return separated_result(result)
+
+
+def _reasoning_in(sent: Any) -> str:
+    """The reasoning in a message or a delta of a server."""
+    found = (sent.get("reasoning_content") or sent.get("reasoning")) if isinstance(sent, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _thinking_options(thinking: Thinking, *, own_server: bool) -> dict[str, Any]:
+    """The fields of a request that switch reasoning on or off.
+
+    OpenAI, Ollama and vLLM read `reasoning_effort`; vLLM, SGLang and llama-server pass
+    `chat_template_kwargs` to the model's chat template.
+    """
+    effort = "none" if thinking == "off" else thinking
+    switch = {"enable_thinking": thinking != "off", "thinking": thinking != "off"}
+    extra = {"extra_body": {"chat_template_kwargs": switch}} if own_server else {}
+    return {"reasoning_effort": effort, **extra}
 
 
 def make_openai(
@@ -36,6 +104,7 @@ def make_openai(
     temperature: float | None = None,
     max_tokens: int | None = None,
     seed: int | None = None,
+    thinking: Thinking | None = None,
 ) -> ChatOpenAI:
     """Create a model that uses an OpenAI-compatible endpoint.
 
@@ -48,6 +117,7 @@ def make_openai(
         temperature: sampling temperature; the server's default when None.
         max_tokens: the maximum length of an answer in tokens; the server's default when None.
         seed: sampling seed, for servers that support seeds.
+        thinking: how much a model that reasons does so before its answer; the server's default when None.
 
     Raises:
         ModelError: the key for OpenAI's own endpoint is missing, or the base URL or an option is invalid.
@@ -59,6 +129,8 @@ def make_openai(
         raise ModelError(f"The model 'openai:{name}' takes the name of a variable as api_key_env.")
     if not isinstance(timeout, int | float):
         raise ModelError(f"The model 'openai:{name}' takes a number of seconds as timeout.")
+    if thinking is not None and thinking not in get_args(Thinking):
+        raise ModelError(f"The model 'openai:{name}' takes {', '.join(get_args(Thinking))} as thinking.")
     key = os.environ.get(api_key_env)
     if not key and not endpoint:
         raise ModelError(
@@ -82,6 +154,7 @@ def make_openai(
         max_completion_tokens=max_tokens,
         seed=seed,
         http_async_client=per_call,
+        **(_thinking_options(thinking, own_server=bool(endpoint)) if thinking else {}),
     )
 
 

@@ -21,7 +21,7 @@ class StoppingText:
         if ends:
             self.stopped = True
             return self._held[: min(ends)]
-        keep = max((_overlap(self._held, mark) for mark in self._stop), default=0)
+        keep = max((overlap(self._held, mark) for mark in self._stop), default=0)
         cut = len(self._held) - keep
         sure, self._held = self._held[:cut], self._held[cut:]
         return sure
@@ -31,7 +31,7 @@ class StoppingText:
         return "" if self.stopped else self._held
 
 
-def _overlap(text: str, mark: str) -> int:
+def overlap(text: str, mark: str) -> int:
     """The length of the longest suffix of `text` that is a prefix of `mark`."""
     for length in range(min(len(text), len(mark) - 1), 0, -1):
         if mark.startswith(text[-length:]):

@@ -8,12 +8,13 @@ import threading
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 
+from rolellm_agents.models.reasoning import ReasoningChunks
 from rolellm_agents.models.streamed import StreamedChatModel
 
 Chunks = Callable[[Callable[[], bool]], Iterator[ChatGenerationChunk]]
@@ -48,7 +49,9 @@ async def stream_in_thread(chunks: Chunks) -> AsyncGenerator[ChatGenerationChunk
 
 
 class ThreadedChatModel(StreamedChatModel):
-    """A chat model that derives all calls from `_chunks`."""
+    """A chat model that derives all calls from `_chunks`; reasoning is separated from its answers."""
+
+    separates_reasoning: ClassVar[bool] = True
 
     @abstractmethod
     def _chunks(
@@ -74,7 +77,10 @@ class ThreadedChatModel(StreamedChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        return self._chunks(messages, stop, kwargs, lambda: False)
+        separator = ReasoningChunks()
+        for chunk in self._chunks(messages, stop, kwargs, lambda: False):
+            yield from separator.push(chunk)
+        yield from separator.end()
 
     async def _astream(
         self,
@@ -86,5 +92,9 @@ class ThreadedChatModel(StreamedChatModel):
         async with aclosing(
             stream_in_thread(lambda should_stop: self._chunks(messages, stop, kwargs, should_stop))
         ) as chunks:
+            separator = ReasoningChunks()
             async for chunk in chunks:
-                yield chunk
+                for part in separator.push(chunk):
+                    yield part
+            for part in separator.end():
+                yield part

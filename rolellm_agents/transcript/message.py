@@ -45,7 +45,8 @@ class Message:
     text: str
     status: Status
     made_by: Mapping[str, Any] = field(default_factory=dict)
-    """Provenance of an answer: `model`, `strategy`, `prompt` (a hash of the messages sent), `seed`, …"""
+    """Provenance of an answer: `model`, `strategy`, `prompt` (a hash of the messages sent), `seed`,
+    `reasoning_content` (what a model that reasons has thought), …"""
     usage: Mapping[str, Any] | None = None
     """Token counts as reported by the model."""
     created: str

@@ -987,3 +987,19 @@ async def test_what_was_chosen_since_stands_though_it_was_cut(transcript: Transc
     assert texts(reopened.messages) == [first.text, "I was just"]
     await play(reopened, 1)
     assert speakers(reopened) == ["ada", "ben", "cleo"]
+
+
+async def test_what_a_model_thinks_is_heard_by_no_other_seat_and_kept_with_its_line(
+    transcript: Transcript,
+) -> None:
+    ada = ScriptedChatModel(replies=["<think>I poisoned the tea.</think>\n\nMore tea, Ben?"])
+    stage = open_stage(transcript, models={"ada": ada})
+    events = [event async for event in stage.step()]
+    told = "".join(event.text for event in events if isinstance(event, TokenDelta))
+    assert told == "More tea, Ben?"
+    await play(stage, 5)
+    line = stage.messages[0]
+    assert (line.text, line.made_by["reasoning_content"]) == ("More tea, Ben?", "I poisoned the tea.")
+    for model in models_of(stage).values():
+        assert model.calls
+        assert not [call for call in model.calls if "poison" in told_in(call)]

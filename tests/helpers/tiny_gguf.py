@@ -90,7 +90,16 @@ PIECES = (
 _HEADS = 2
 
 
-def make_tiny_gguf(path: Path, *, seed: int, layers: int = 2, width: int = 32, n_ctx: int = 4096) -> Path:
+def make_tiny_gguf(
+    path: Path,
+    *,
+    seed: int,
+    layers: int = 2,
+    width: int = 32,
+    n_ctx: int = 4096,
+    template: str = CHATML,
+    marks: Sequence[str] = (),
+) -> Path:
     """Write a Llama model of random weights, with a vocabulary of its own and ChatML.
 
     Args:
@@ -99,6 +108,8 @@ def make_tiny_gguf(path: Path, *, seed: int, layers: int = 2, width: int = 32, n
         layers: how many.
         width: of the embedding; a multiple of four.
         n_ctx: the context it claims to be trained with.
+        template: the chat template.
+        marks: further control tokens.
 
     Returns:
         `path`.
@@ -113,9 +124,9 @@ def make_tiny_gguf(path: Path, *, seed: int, layers: int = 2, width: int = 32, n
     writer.add_head_count_kv(_HEADS)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_rope_dimension_count(width // _HEADS)
-    tokens = _add_vocabulary(writer)
+    tokens = _add_vocabulary(writer, (*CONTROL, *marks))
     writer.add_vocab_size(tokens)
-    writer.add_chat_template(CHATML)
+    writer.add_chat_template(template)
     for name, tensor in _weights(seed, tokens, layers, width).items():
         writer.add_tensor(name, tensor)
     return _finish(writer, path)
@@ -151,10 +162,10 @@ def make_tiny_adapter(
     return _finish(writer, path)
 
 
-def _add_vocabulary(writer: gguf.GGUFWriter) -> int:
+def _add_vocabulary(writer: gguf.GGUFWriter, marks: Sequence[str]) -> int:
     """Byte-level BPE: control tokens, the bytes, then each piece and what it is merged from."""
     written = _byte_letters()
-    tokens = [*CONTROL, *written]
+    tokens = [*marks, *written]
     merges: list[str] = []
     for piece in PIECES:
         letters = "".join(written[byte] for byte in piece.encode())
@@ -166,7 +177,7 @@ def _add_vocabulary(writer: gguf.GGUFWriter) -> int:
     writer.add_tokenizer_pre("smollm")
     writer.add_token_list(tokens)
     control, normal = int(gguf.TokenType.CONTROL), int(gguf.TokenType.NORMAL)
-    writer.add_token_types([control if token in CONTROL else normal for token in tokens])
+    writer.add_token_types([control if token in marks else normal for token in tokens])
     writer.add_token_merges(merges)
     writer.add_bos_token_id(tokens.index(END_OF_TEXT))
     writer.add_eos_token_id(tokens.index(TURN_END))

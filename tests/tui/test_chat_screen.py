@@ -7,7 +7,7 @@ import pytest
 from helpers.role_app import answering, bubbles, keys_offered, prompt, role_app, say, screen, status, until
 from helpers.user_files import ADA, write_persona
 from textual.pilot import Pilot
-from textual.widgets import TextArea
+from textual.widgets import Static, TextArea
 
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError
@@ -384,3 +384,26 @@ async def test_a_draft_that_cannot_be_kept_is_told(ada: Persona, transcript: Tra
         await until(pilot, lambda: str(user_paths().transcript) in status(pilot).replace("\n", ""))
         assert prompt(pilot).text == "Half a li"
         assert pilot.app.screen.query_one("#status").has_class("error")
+
+
+async def test_thoughts_are_folded_above_the_answer_and_never_sent_back(
+    ada: Persona, transcript: Transcript
+) -> None:
+    model = scripted("<think>She must not know of the boat.</think>\n\nGood day.", "Indeed.")
+    async with role_app(model, transcript, first=ada).run_test() as pilot:
+        await talk(pilot, "Hello.")
+        assert words(pilot)[-1] == "Good day."
+        last = pilot.app.screen.query(Bubble).last()
+        folded = last.query_one(".thoughts", Static)
+        assert (str(folded.content), folded.display) == ("▸ Thoughts, 7 words", True)
+        last.focus()
+        await pilot.pause()
+        assert "Thoughts" in keys_offered(pilot)
+        await pilot.press("t")
+        assert "not know of the boat" in str(folded.content)
+        await pilot.press("t")
+        assert "boat" not in str(folded.content)
+        prompt(pilot).focus()
+        await talk(pilot, "And now?")
+        assert not pilot.app.screen.query(Bubble).last().query_one(".thoughts").display
+    assert "boat" not in str([message.content for message in model.calls[-1]])

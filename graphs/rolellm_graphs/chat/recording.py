@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.models.reasoning import REASONING, reasoning_of
 from rolellm_agents.text import replace_surrogates
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import Ending, Kind
@@ -124,6 +125,8 @@ class Recording:
 
 
 def final_provenance(answer: AIMessage) -> dict[str, Any]:
-    """The provenance in a complete answer's `response_metadata`."""
+    """The provenance in a complete answer: what its `response_metadata` has, and its reasoning."""
     metadata = answer.response_metadata
-    return {key: metadata[key] for key in _FINAL_METADATA if metadata.get(key) is not None}
+    provenance = {key: metadata[key] for key in _FINAL_METADATA if metadata.get(key) is not None}
+    reasoning = replace_surrogates(reasoning_of(answer))
+    return {**provenance, REASONING: reasoning} if reasoning else provenance

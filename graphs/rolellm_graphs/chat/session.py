@@ -17,6 +17,7 @@ from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import Cancellable, LocalModel, load_model
+from rolellm_agents.models.separated import separated
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.prompting.suggestion import line_prompt
@@ -426,7 +427,7 @@ class Session(ConversationCursor):
 
 
 async def _words(model: BaseChatModel, prompt: list[BaseMessage]) -> AsyncGenerator[str, None]:
-    async for chunk in model.astream(prompt):
+    async for chunk in separated(model).astream(prompt):
         yield replace_surrogates(chunk.text)
 
 

@@ -18,6 +18,7 @@ from rolellm_agents.evaluation.formatting import bounds
 from rolellm_agents.evaluation.questions import draw_sample
 from rolellm_agents.metrics import difference_interval, mean_interval, paper_recall, rouge_l_f1, word_count
 from rolellm_agents.models.failures import explain_failure
+from rolellm_agents.models.separated import separated
 from rolellm_agents.persona import Persona, list_personas, load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.persona.from_script.noise import with_noise
@@ -145,7 +146,7 @@ def _answer(model: BaseChatModel, prompting: Prompting, sample: Sample, seed: in
     first = 0.0
     reply: BaseMessageChunk | None = None
     try:
-        for chunk in model.stream(messages):
+        for chunk in separated(model).stream(messages):
             first = first or (time.perf_counter() - started if chunk.text else 0.0)
             reply = chunk if reply is None else reply + chunk
     except Exception as error:

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun, Callbacks
 from langchain_core.language_models import (
@@ -27,6 +27,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.models.catalog import describe_model, get_model
+from rolellm_agents.models.separated import separated
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.prompting.composer import Prompting
@@ -56,6 +57,8 @@ class RoleChatModel(BaseChatModel):
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
+    separates_reasoning: ClassVar[bool] = True
+
     persona: Persona = Field(frozen=True)
     """The persona as given; its macros are not replaced."""
     model: BaseChatModel = Field(frozen=True)
@@ -76,6 +79,8 @@ class RoleChatModel(BaseChatModel):
     stop: list[str] | None = None
 
     _prompting: Prompting = PrivateAttr()
+    _speaker: BaseChatModel = PrivateAttr()
+    """The model inside, with its reasoning apart."""
 
     def __init__(
         self,
@@ -132,6 +137,7 @@ class RoleChatModel(BaseChatModel):
         self.tags = [*run_tags(found, prompting.strategy), *(inner.tags or []), *(self.tags or [])]
         self.metadata = {**(inner.metadata or {}), **(self.metadata or {}), **provenance}
         self._prompting = prompting
+        self._speaker = separated(inner)
 
     def prompt(self, messages: LanguageModelInput, *, seed: int | None = None) -> list[BaseMessage]:
         """The messages that the model inside receives.
@@ -217,7 +223,7 @@ class RoleChatModel(BaseChatModel):
     ) -> ChatResult:
         prompt = self._prompt(messages, kwargs.get("seed"))
         options = self._options(kwargs)
-        result = self.model._generate(prompt.messages, self._stop(stop), run_manager, **options)
+        result = self._speaker._generate(prompt.messages, self._stop(stop), run_manager, **options)
         return self._in_role(result, prompt)
 
     async def _agenerate(
@@ -229,7 +235,7 @@ class RoleChatModel(BaseChatModel):
     ) -> ChatResult:
         prompt = await self._prompt_async(messages, kwargs.get("seed"))
         options = self._options(kwargs)
-        result = await self.model._agenerate(prompt.messages, self._stop(stop), run_manager, **options)
+        result = await self._speaker._agenerate(prompt.messages, self._stop(stop), run_manager, **options)
         return self._in_role(result, prompt)
 
     def _stream(
@@ -242,7 +248,7 @@ class RoleChatModel(BaseChatModel):
         prompt = self._prompt(messages, kwargs.get("seed"))
         options = self._options(kwargs)
         provenance = self._provenance(prompt)
-        for chunk in self.model._stream(prompt.messages, self._stop(stop), run_manager, **options):
+        for chunk in self._speaker._stream(prompt.messages, self._stop(stop), run_manager, **options):
             yield self._chunk_in_role(chunk, provenance)
             provenance = {}
 
@@ -256,7 +262,7 @@ class RoleChatModel(BaseChatModel):
         prompt = await self._prompt_async(messages, kwargs.get("seed"))
         options = self._options(kwargs)
         provenance = self._provenance(prompt)
-        answer = self.model._astream(prompt.messages, self._stop(stop), run_manager, **options)
+        answer = self._speaker._astream(prompt.messages, self._stop(stop), run_manager, **options)
         # A caller that stops early frees the model inside at once.
         async with aclosing(answer) as chunks:  # type: ignore[type-var]  # all models' are generators
             async for chunk in chunks:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.errors import MessageError
+from rolellm_agents.models.reasoning import without_reasoning
 
 
 class Conversation(NamedTuple):
@@ -37,7 +38,8 @@ def conversation_of(messages: Sequence[BaseMessage]) -> Conversation:
             _refuse_more_than_words(message)
     before = messages[:at]
     scene = [one.text for one in before if isinstance(one, SystemMessage) and one.text.strip()]
-    history = [one for one in before if not isinstance(one, SystemMessage)]
+    # Histories of other programs may contain what a model has thought.
+    history = [without_reasoning(one) for one in before if not isinstance(one, SystemMessage)]
     return Conversation("\n\n".join(scene), history, messages[at].text, list(messages[at + 1 :]))
 
 

@@ -26,6 +26,8 @@ from rolellm_agents.cards import Lorebook
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.errors import MessageError
 from rolellm_agents.models.catalog import describe_model, get_model
+from rolellm_agents.models.reasoning import without_reasoning
+from rolellm_agents.models.separated import separated
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.prompting.composer import Prompting
@@ -132,6 +134,7 @@ def prompted_role_graph(
     prompting: Prompting, chat_model: BaseChatModel, *, checkpointer: Checkpointer = None
 ) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
     """Build the same graph from an existing `Prompting`."""
+    speaker = separated(chat_model)
 
     def look_up(state: RoleState) -> dict[str, Any]:
         history, line = _split(state["messages"])
@@ -158,11 +161,11 @@ def prompted_role_graph(
 
     def speak(state: RoleState) -> dict[str, Any]:
         prompt = messages_from_dict(state["prompt"])
-        return in_role(chat_model.invoke(prompt, **_call_options()))
+        return in_role(speaker.invoke(prompt, **_call_options()))
 
     async def speak_async(state: RoleState) -> dict[str, Any]:
         prompt = messages_from_dict(state["prompt"])
-        return in_role(await chat_model.ainvoke(prompt, **_call_options()))
+        return in_role(await speaker.ainvoke(prompt, **_call_options()))
 
     def in_role(answer: AIMessage) -> dict[str, Any]:
         return {"messages": [answer.model_copy(update={"name": prompting.persona.id})]}
@@ -198,4 +201,5 @@ def _split(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], str]:
             "The last message must be the user's, so that the persona can answer it; "
             'put {"messages": [("user", "…")]} in.'
         )
-    return list(messages[:-1]), messages[-1].text
+    # Histories of other programs may contain what a model has thought.
+    return [without_reasoning(message) for message in messages[:-1]], messages[-1].text

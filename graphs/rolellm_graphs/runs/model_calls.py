@@ -10,6 +10,7 @@ from typing import Any, Final
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
+from rolellm_agents.models.reasoning import split_reasoning
 from rolellm_agents.runs.backoff import Backoff, seconds_to_wait
 from rolellm_agents.runs.budget import Budget, Tokens
 from rolellm_agents.text import estimated_tokens, replace_surrogates
@@ -160,7 +161,7 @@ def _text_of(message: AIMessage) -> str:
     """The text, or the tool call's arguments if the schema was passed as a tool."""
     if not message.text.strip() and message.tool_calls:
         return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
-    return replace_surrogates(message.text)
+    return replace_surrogates(split_reasoning(message.text)[0])
 
 
 def _tokens_of(message: AIMessage, expected: Tokens) -> Tokens:

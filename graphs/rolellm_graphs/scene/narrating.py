@@ -5,6 +5,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
+from rolellm_agents.models.separated import separated
 from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine
 from rolellm_agents.scene.events import ScheduledEvent, event_line
@@ -49,7 +50,9 @@ def narrator_node(
         messages = [SystemMessage(instruction), HumanMessage(history)]
         tries = state.get("narration_tries") or 0
         seed = seed_for(seed_of(), "narrator", len(turns(lines)), *([tries] if tries else []))
-        return ModelRequest(ensemble.narrator, messages, {"max_tokens": _NARRATION, "seed": seed})
+        return ModelRequest(
+            separated(ensemble.narrator), messages, {"max_tokens": _NARRATION, "seed": seed}
+        )
 
     def take(state: SceneState, answer: AIMessage) -> dict[str, Any]:
         if not answer.text.strip():

@@ -6,6 +6,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage
 
 from rolellm_agents.models.local import LocalModel
+from rolellm_agents.models.separated import separated
 from rolellm_agents.scene import LoadedScene, SceneLine
 from rolellm_agents.scene.guards import cut_at_marks, cut_at_others, fault_in
 from rolellm_agents.scene.line import Summary
@@ -59,7 +60,7 @@ def remember_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNod
         seat = speaker_of(state)
         seed = seed_for(seed_of(), "summary", len(turns(state["lines"])), seat)
         options = {"max_tokens": _SUMMARY, "seed": seed}
-        return ModelRequest(ensemble.voices[seat].model, request.messages, options)
+        return ModelRequest(separated(ensemble.voices[seat].model), request.messages, options)
 
     def take(state: SceneState, answer: AIMessage) -> dict[str, Any]:
         request = needed(state)

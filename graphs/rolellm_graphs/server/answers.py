@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from rolellm_graphs.server.wire import ChatRequest, SceneReply, Usage
 
@@ -14,6 +14,8 @@ class AnswerChunk:
     text: str
     speaker: str | None = None
     """The speaker that starts with this piece, in a scene."""
+    is_reasoning: bool = False
+    """Whether the piece is the model's reasoning and no part of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,19 @@ class Agent(Protocol):
         ...
 
 
-def text_of(parts: Sequence[AnswerPart]) -> str:
-    """Join the texts of all parts."""
-    return "".join(part.text for part in parts if isinstance(part, AnswerChunk))
+class WholeAnswer(NamedTuple):
+    """A complete answer."""
+
+    text: str
+    reasoning: str | None
+    """What the model has thought; None if it did not reason."""
+    end: AnswerEnd
+
+
+def whole_answer(parts: Sequence[AnswerPart]) -> WholeAnswer:
+    """Join the parts of an answer."""
+    chunks = [part for part in parts if isinstance(part, AnswerChunk)]
+    text = "".join(chunk.text for chunk in chunks if not chunk.is_reasoning)
+    reasoning = "".join(chunk.text for chunk in chunks if chunk.is_reasoning)
+    (end,) = (part for part in parts if isinstance(part, AnswerEnd))
+    return WholeAnswer(text, reasoning or None, end)

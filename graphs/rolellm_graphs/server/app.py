@@ -19,7 +19,7 @@ from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_graphs.server import limits
 from rolellm_graphs.server.agents import Agents
-from rolellm_graphs.server.answers import Agent, AnswerEnd, text_of
+from rolellm_graphs.server.answers import Agent, WholeAnswer, whole_answer
 from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
 from rolellm_graphs.server.connection import GoneError, gone_response, while_connected
 from rolellm_graphs.server.failures import ApiError, add_error_handlers
@@ -124,12 +124,10 @@ class _Service:
 
     async def complete_answers(
         self, agent: Agent, body: ChatRequest, request: Request
-    ) -> tuple[list[str], list[AnswerEnd]]:
+    ) -> list[WholeAnswer]:
         seconds = self.options.answer_seconds
         work = answers(agent, body, seconds=seconds, metrics=self.metrics)
-        answered = await while_connected(request.receive, work)
-        ends = [part for parts in answered for part in parts if isinstance(part, AnswerEnd)]
-        return [text_of(parts) for parts in answered], ends
+        return [whole_answer(parts) for parts in await while_connected(request.receive, work)]
 
 
 def _add_paths(app: FastAPI, service: _Service) -> None:
@@ -169,17 +167,19 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
         if body.stream:
             chunks = chat_chunks({**head, "object": "chat.completion.chunk"}, body, agent.persona)
             return await stream_response(request, service.streamed_answer(agent, body), chunks, headers)
-        texts, ends = await service.complete_answers(agent, body, request)
+        answered = await service.complete_answers(agent, body, request)
         choices = [
             ChatChoice(
                 index=number,
-                message=AnswerMessage(content=text, name=agent.persona),
-                finish_reason=ended.reason,
+                message=AnswerMessage(
+                    content=one.text, reasoning_content=one.reasoning, name=agent.persona
+                ),
+                finish_reason=one.end.reason,
             )
-            for number, (text, ended) in enumerate(zip(texts, ends, strict=True))
+            for number, one in enumerate(answered)
         ]
-        usage = total_usage([ended.usage for ended in ends])
-        completion = ChatCompletion(**head, choices=choices, usage=usage, scene=ends[0].scene)
+        usage = total_usage([one.end.usage for one in answered])
+        completion = ChatCompletion(**head, choices=choices, usage=usage, scene=answered[0].end.scene)
         return JSONResponse(
             completion.model_dump(exclude=None if completion.scene else {"scene"}),
             headers=headers,
@@ -196,13 +196,13 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
             return await stream_response(
                 request, service.streamed_answer(agent, chat_body), chunks, headers
             )
-        texts, ends = await service.complete_answers(agent, chat_body, request)
+        answered = await service.complete_answers(agent, chat_body, request)
         choices = [
-            TextChoice(index=number, text=text, finish_reason=ended.reason)
-            for number, (text, ended) in enumerate(zip(texts, ends, strict=True))
+            TextChoice(index=number, text=one.text, finish_reason=one.end.reason)
+            for number, one in enumerate(answered)
         ]
         completion = TextCompletion(
-            **head, choices=choices, usage=total_usage([ended.usage for ended in ends])
+            **head, choices=choices, usage=total_usage([one.end.usage for one in answered])
         )
         return JSONResponse(completion.model_dump(), headers=headers)
 

@@ -11,11 +11,12 @@ from langchain_core.messages.ai import UsageMetadata
 
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import LocalModel
+from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.persona import Persona
 from rolellm_graphs.role.chat_model import RoleChatModel
 from rolellm_graphs.server.answers import AnswerChunk, AnswerEnd, AnswerPart
 from rolellm_graphs.server.failures import ApiError
-from rolellm_graphs.server.wire import ChatMessage, ChatRequest, PromptDetails, Usage
+from rolellm_graphs.server.wire import ChatMessage, ChatRequest, CompletionDetails, PromptDetails, Usage
 
 _OPENAI = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "response_format")
 """Sampling fields that every model supports."""
@@ -63,6 +64,8 @@ class PersonaAgent:
             async with aclosing(stream) as chunks:  # type: ignore[type-var]  # a generator, typed as less
                 async for chunk in chunks:
                     metadata = _with_metadata(metadata, chunk)
+                    if thought := chunk.additional_kwargs.get(REASONING):
+                        yield AnswerChunk(thought, is_reasoning=True)
                     if chunk.text:
                         yield AnswerChunk(chunk.text)
         except Exception as error:
@@ -87,11 +90,13 @@ def usage_of(metadata: UsageMetadata | None) -> Usage:
     if metadata is None:
         return Usage()
     details = PromptDetails(cached_tokens=metadata.get("input_token_details", {}).get("cache_read", 0))
+    thought = metadata.get("output_token_details", {}).get("reasoning", 0)
     return Usage(
         prompt_tokens=metadata["input_tokens"],
         completion_tokens=metadata["output_tokens"],
         total_tokens=metadata["total_tokens"],
         prompt_tokens_details=details,
+        completion_tokens_details=CompletionDetails(reasoning_tokens=thought),
     )
 
 

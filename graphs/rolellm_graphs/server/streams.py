@@ -137,7 +137,8 @@ def chat_chunks(head: dict[str, Any], request: ChatRequest, name: str | None) ->
             yield _choice(head, {"role": "assistant", "content": "", **speaker})
         if isinstance(part, AnswerChunk):
             speaker = {"name": part.speaker} if part.speaker else {}
-            yield _choice(head, {"content": part.text, **speaker})
+            field = "reasoning_content" if part.is_reasoning else "content"
+            yield _choice(head, {field: part.text, **speaker})
         else:
             extra = {"scene": part.scene.model_dump()} if part.scene else {}
             yield {**_choice(head, {}, part.reason), **extra}
@@ -150,6 +151,8 @@ def text_chunks(head: dict[str, Any], request: ChatRequest) -> Chunks:
     """The chunks of a text completion; arguments as for a chat."""
 
     def chunks(part: AnswerPart) -> Iterator[dict[str, Any]]:
+        if isinstance(part, AnswerChunk) and part.is_reasoning:
+            return
         text, reason = (part.text, None) if isinstance(part, AnswerChunk) else ("", part.reason)
         choice = {"index": 0, "text": text, "finish_reason": reason, "logprobs": None}
         yield {**head, "choices": [choice]}

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from rolellm_graphs.server.answers import Agent, AnswerPart
 from rolellm_graphs.server.failures import api_error
 from rolellm_graphs.server.metrics import Metrics
-from rolellm_graphs.server.wire import ChatRequest, PromptDetails, Usage
+from rolellm_graphs.server.wire import ChatRequest, CompletionDetails, PromptDetails, Usage
 
 
 async def answers(
@@ -52,4 +52,7 @@ def total_usage(usages: Sequence[Usage]) -> Usage:
         completion_tokens=completion,
         total_tokens=first.prompt_tokens + completion,
         prompt_tokens_details=PromptDetails(cached_tokens=first.prompt_tokens_details.cached_tokens),
+        completion_tokens_details=CompletionDetails(
+            reasoning_tokens=sum(usage.completion_tokens_details.reasoning_tokens for usage in usages)
+        ),
     )

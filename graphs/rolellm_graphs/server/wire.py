@@ -132,6 +132,13 @@ class PromptDetails(BaseModel):
     """Tokens that were prefilled by an earlier request."""
 
 
+class CompletionDetails(BaseModel):
+    """Parts of an answer's tokens."""
+
+    reasoning_tokens: int = 0
+    """Tokens of the model's reasoning."""
+
+
 class Usage(BaseModel):
     """Token counts, by the model's own tokenizer."""
 
@@ -139,6 +146,7 @@ class Usage(BaseModel):
     completion_tokens: int = 0
     total_tokens: int = 0
     prompt_tokens_details: PromptDetails = PromptDetails()
+    completion_tokens_details: CompletionDetails = CompletionDetails()
 
 
 class SceneMessage(BaseModel):
@@ -167,6 +175,8 @@ class AnswerMessage(BaseModel):
 
     role: Literal["assistant"] = "assistant"
     content: str
+    reasoning_content: str | None = Field(default=None, exclude_if=lambda given: given is None)
+    """What a model that reasons has thought, as vLLM, llama-server and DeepSeek send it."""
     name: str | None = None
     """The persona's id."""
 

@@ -3,23 +3,24 @@
 import asyncio
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import LangSmithParams, LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable
 from pydantic import Field, PrivateAttr
 
+from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
+from rolellm_agents.models.llamacpp.answer import BUDGETS, Answer, AnswerRequest
 from rolellm_agents.models.llamacpp.contrast import neutral_messages
-from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, PrefillJob, StreamItem
+from rolellm_agents.models.llamacpp.engine.jobs import PrefillJob
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 from rolellm_agents.models.llamacpp.engine.token_stream import AsyncTokenStream, TokenStream
 from rolellm_agents.models.llamacpp.files.gguf import check_gguf, identity
@@ -29,6 +30,7 @@ from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.structured import Method, grammar_of, structured
 from rolellm_agents.models.llamacpp.template import Turn, turns_of
 from rolellm_agents.models.local import cached_prefix
+from rolellm_agents.models.reasoning import Thinking
 from rolellm_agents.models.streamed import StreamedChatModel
 
 # Chat templates mark turns with <|…|>, <…_of_turn> or [INST]; see `_break_control`.
@@ -44,6 +46,8 @@ class ChatLlamaCpp(StreamedChatModel):
 
     Only a prefix that was passed through `rolellm_agents.models.local.cacheable` is kept on disk.
     """
+
+    separates_reasoning: ClassVar[bool] = True
 
     model_path: Path
     """A GGUF file."""
@@ -82,6 +86,10 @@ class ChatLlamaCpp(StreamedChatModel):
     contrast_floor: float = Field(default=0.15, gt=0, le=1)
     """With contrast: the least probability of a token, as a share of the likeliest token's."""
     max_tokens: int = Field(default=256, ge=1)
+    """The most tokens of an answer, without its reasoning."""
+    thinking: Thinking = "off"
+    """How much a model that reasons does so before its answer: at most 256, 1,024 or 4,096 tokens. The
+    reasoning is in `additional_kwargs["reasoning_content"]` and no part of the answer."""
     seed: int | None = None
     """Sampling seed; None takes a random one for each answer, reported as `response_metadata["seed"]`."""
     stop: list[str] = Field(default_factory=list)
@@ -192,10 +200,11 @@ class ChatLlamaCpp(StreamedChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        request = self._request(messages, stop, kwargs)
-        with TokenStream(request.submit) as parts:
-            for part in parts:
-                yield self._chunk(part, request)
+        answer = self._answer(messages, stop, kwargs)
+        while answer.is_waiting:
+            with TokenStream(answer.submit) as items:
+                for item in items:
+                    yield from answer.take(item)
 
     async def _astream(
         self,
@@ -204,29 +213,51 @@ class ChatLlamaCpp(StreamedChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        request = await asyncio.to_thread(self._request, messages, stop, kwargs)
-        async with AsyncTokenStream(request.submit) as parts:
-            async for part in parts:
-                yield self._chunk(part, request)
+        answer = await asyncio.to_thread(self._answer, messages, stop, kwargs)
+        while answer.is_waiting:
+            async with AsyncTokenStream(answer.submit) as items:
+                async for item in items:
+                    for chunk in answer.take(item):
+                        yield chunk
 
-    def _request(
+    def _answer(
         self, messages: list[BaseMessage], stop: list[str] | None, options: dict[str, Any]
-    ) -> "_Request":
+    ) -> Answer:
         loaded = self.load()
         sampling = self._sampling(stop, options)
-
-        kept, dropped = _fitting(messages, loaded, sampling.max_tokens)
-        prompt = loaded.prompt(_safe_turns(kept, loaded.model))
-        return _Request(
-            loaded=loaded,
-            prompt=prompt,
-            sampling=sampling,
-            adapter=self._adapter,
-            cacheable=cacheable_tokens(prompt, _safe_prefix(kept, loaded.model), loaded.prompt),
-            neutral=_neutral(kept, loaded) if _contrasts(sampling) else [],
-            dropped=dropped,
-            continues=bool(kept) and isinstance(kept[-1], AIMessage),
+        thinking = self._thinking(messages, sampling, options)
+        kept, dropped = _fitting(messages, loaded, sampling.max_tokens + BUDGETS[thinking])
+        thinks = thinking != "off"
+        prompt = loaded.prompt(_safe_turns(kept, loaded.model), thinking=thinks)
+        return Answer(
+            AnswerRequest(
+                loaded=loaded,
+                prompt=prompt,
+                sampling=sampling,
+                adapter=self._adapter,
+                cacheable=cacheable_tokens(prompt, _safe_prefix(kept, loaded.model), loaded.prompt),
+                neutral=_neutral(kept, loaded, thinks) if _contrasts(sampling) else [],
+                dropped=dropped,
+                continues=bool(kept) and isinstance(kept[-1], AIMessage),
+                thinking=thinking,
+            ),
+            self.model_path.stem,
         )
+
+    def _thinking(
+        self, messages: Sequence[BaseMessage], sampling: Sampling, options: dict[str, Any]
+    ) -> Thinking:
+        """How much to reason; not at all under a grammar, or in a continued answer."""
+        thinking: Thinking = options.get("thinking") or self.thinking
+        if thinking not in BUDGETS:
+            raise ModelError(f"thinking {thinking!r} is none of {', '.join(BUDGETS)}.")
+        if thinking != "off" and self.load().model.template.reasoning is None:
+            raise ModelError(
+                f"{self.model_path.name} has no marks for reasoning in its chat template; leave “thinking” "
+                "off."
+            )
+        is_continued = bool(messages) and isinstance(messages[-1], AIMessage)
+        return "off" if sampling.grammar or is_continued else thinking
 
     def _sampling(self, stop: list[str] | None, options: dict[str, Any]) -> Sampling:
         """This call's settings: its keyword arguments, then the model's fields."""
@@ -243,35 +274,6 @@ class ChatLlamaCpp(StreamedChatModel):
             seed=secrets.randbits(31) if seed is None else seed % 2**32,
             stop=tuple(stop if stop is not None else default_stop),
             grammar=grammar,
-        )
-
-    def _chunk(self, part: str | Finished, request: "_Request") -> ChatGenerationChunk:
-        if isinstance(part, str):
-            return ChatGenerationChunk(message=AIMessageChunk(content=part))
-        return self._last_chunk(part, request)
-
-    def _last_chunk(self, finished: Finished, request: "_Request") -> ChatGenerationChunk:
-        usage = UsageMetadata(
-            input_tokens=finished.prompt_tokens,
-            output_tokens=finished.completion_tokens,
-            total_tokens=finished.prompt_tokens + finished.completion_tokens,
-            input_token_details=InputTokenDetails(cache_read=finished.reused_tokens),
-        )
-        metadata = {
-            "model_name": self.model_path.stem,
-            "finish_reason": finished.reason,
-            "seed": request.sampling.seed,
-            "dropped_messages": request.dropped,
-            "first_token_s": finished.first_token_s,
-            "threads": request.loaded.threads.use._asdict(),
-        }
-        return ChatGenerationChunk(
-            message=AIMessageChunk(
-                content="",
-                usage_metadata=usage,
-                response_metadata=metadata,
-                chunk_position="last",
-            )
         )
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
@@ -304,54 +306,13 @@ _SAMPLING = [field.name for field in fields(Sampling) if field.name not in ("see
 """Fields of the model that a call's keyword arguments may override."""
 
 
-@dataclass(frozen=True)
-class _Request:
-    """One call, ready for the engine."""
-
-    loaded: LoadedModel
-    prompt: list[int]
-    sampling: Sampling
-    adapter: str | None
-    cacheable: int
-    neutral: list[int]
-    dropped: int
-    continues: bool
-    """Whether the answer continues the model's last message."""
-
-    def submit(self, on_item: Callable[[StreamItem], None]) -> AnswerJob:
-        """Submit the call to the engine."""
-        return self.loaded.engine.submit(
-            self.prompt,
-            self.sampling,
-            on_item if self.continues or self.sampling.grammar else _without_leading_spaces(on_item),
-            adapter=self.adapter,
-            cacheable=self.cacheable,
-            neutral=self.neutral,
-        )
-
-
-def _without_leading_spaces(on_item: Callable[[StreamItem], None]) -> Callable[[StreamItem], None]:
-    """Templates of some SentencePiece models end at a colon, so their answers begin with a space."""
-    has_text = False
-
-    def on_trimmed_item(item: StreamItem) -> None:
-        nonlocal has_text
-        if isinstance(item, str):
-            item = item if has_text else item.lstrip(" ")
-            has_text = has_text or bool(item)
-        if item != "":
-            on_item(item)
-
-    return on_trimmed_item
-
-
 def _contrasts(sampling: Sampling) -> bool:
     """Whether a neutral prompt changes the answer; constrained answers are never contrasted."""
     return sampling.contrast not in (0, 1) and not sampling.grammar
 
 
-def _neutral(messages: Sequence[BaseMessage], loaded: LoadedModel) -> list[int]:
-    return loaded.prompt(_safe_turns(neutral_messages(messages), loaded.model))
+def _neutral(messages: Sequence[BaseMessage], loaded: LoadedModel, thinks: bool) -> list[int]:
+    return loaded.prompt(_safe_turns(neutral_messages(messages), loaded.model), thinking=thinks)
 
 
 def _fitting(

@@ -83,14 +83,17 @@ class LoadedModel:
             cache, self.model, partial(Sampler, self.model), prompt_cache, n_batch=tuning.n_batch
         )
 
-    def prompt(self, turns: Sequence[Turn], *, answer_follows: bool = True) -> list[int]:
+    def prompt(
+        self, turns: Sequence[Turn], *, answer_follows: bool = True, thinking: bool = False
+    ) -> list[int]:
         """The tokens of a conversation, rendered by the model's chat template.
 
         When an answer follows and the last turn is the model's, the answer continues that turn.
+        `thinking` lets a model that reasons do so before its answer.
         """
         if not answer_follows or not turns or turns[-1]["role"] != "assistant":
             return self.model.prompt_tokens(
-                self.model.template.render(turns, answer_follows=answer_follows)
+                self.model.template.render(turns, answer_follows=answer_follows, thinking=thinking)
             )
         beginning = self.model.tokenize(turns[-1]["content"], add_special=False, parse_special=False)
         return self.model.prompt_tokens(self.model.template.render(turns[:-1])) + beginning

@@ -6,6 +6,7 @@ import os
 import threading
 import warnings
 import weakref
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.files.gguf import check_gguf, identity
 from rolellm_agents.models.llamacpp.template import ChatTemplate, usual_template
+from rolellm_agents.models.reasoning import CONTROL_TEXTS
 
 
 class LlamaModel:
@@ -52,6 +54,7 @@ class LlamaModel:
         self.adapters: dict[str, Any] = {}
         self._loading = threading.Lock()
         self._bos = self._piece_of_special(llama_cpp.llama_vocab_bos(self.vocabulary))
+        self._shown = self._control_tokens(CONTROL_TEXTS)
         self.template = ChatTemplate(
             self.metadata("tokenizer.chat_template") or usual_template(self.is_control_text),
             bos=self._bos,
@@ -90,7 +93,11 @@ class LlamaModel:
         return self.tokenize(text, add_special=not (self._bos and text.startswith(self._bos)))
 
     def bytes_of(self, token: int, *, special: bool = False) -> bytes:
-        """A token's text, which may be a part of a character; control tokens have none unless `special`."""
+        """A token's text, which may be a part of a character.
+
+        Control tokens have none, unless `special` is set or they mark reasoning.
+        """
+        special = special or token in self._shown
         buffer = ctypes.create_string_buffer(256)
         length = llama_cpp.llama_token_to_piece(
             self.vocabulary, token, ctypes.cast(buffer, ctypes.c_char_p), len(buffer), 0, special
@@ -105,6 +112,11 @@ class LlamaModel:
         """Whether `text` tokenizes as a single control token."""
         tokens = self.tokenize(text, add_special=False)
         return len(tokens) == 1 and bool(llama_cpp.llama_vocab_is_control(self.vocabulary, tokens[0]))
+
+    def _control_tokens(self, texts: Iterable[str]) -> frozenset[int]:
+        """Those of these texts that are control tokens and do not end an answer."""
+        found = (self.tokenize(text, add_special=False) for text in texts if self.is_control_text(text))
+        return frozenset(token for (token,) in found if not self.is_end(token))
 
     def load_adapter(self, path: Path) -> str:
         """Load LoRA weights from a GGUF file; they are freed with the model.

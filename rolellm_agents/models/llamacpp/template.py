@@ -11,6 +11,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from langchain_core.messages import BaseMessage
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.reasoning import FORMATS, ReasoningMarks
 
 Turn = dict[str, str]
 """`{"role": …, "content": …}`, the message format of chat templates."""
@@ -90,34 +91,59 @@ class ChatTemplate:
         environment.globals["strftime_now"] = _strftime_now
         environment.filters["tojson"] = _to_json
         self._special = {"bos_token": bos, "eos_token": eos}
+        self.reasoning = next((one for one in FORMATS if one.opens in source or one.closes in source), None)
+        """The marks of the model's reasoning; None for a model that does not reason."""
         try:
             self._template = environment.from_string(source)
         except TemplateError as error:
             raise ModelError(f"The model's chat template cannot be read: {error}.") from error
 
-    def render(self, turns: Sequence[Turn], *, answer_follows: bool = True) -> str:
+    def render(self, turns: Sequence[Turn], *, answer_follows: bool = True, thinking: bool = False) -> str:
         """The prompt for `turns`, with a generation prompt if the answer follows.
 
         Some templates have no system role, or require that user and assistant alternate; for these the
         turns are merged by `fold`.
 
+        Args:
+            turns: the conversation.
+            answer_follows: add what begins an answer.
+            thinking: begin with reasoning, for a model that reasons; else with the answer itself.
+
         Raises:
             ModelError: the template rejects the merged turns, too.
         """
         try:
-            return self._render(turns, answer_follows)
+            text = self._render(turns, answer_follows, thinking)
         except TemplateError:
             try:
-                return self._render(fold(turns), answer_follows)
+                text = self._render(fold(turns), answer_follows, thinking)
             except TemplateError as error:
                 raise ModelError(
                     f"The model's chat template refuses this conversation: {error}."
                 ) from error
+        return text + _beginning(text, self.reasoning, thinking) if answer_follows else text
 
-    def _render(self, turns: Sequence[Turn], answer_follows: bool) -> str:
+    def _render(self, turns: Sequence[Turn], answer_follows: bool, thinking: bool) -> str:
         return self._template.render(
-            messages=list(turns), add_generation_prompt=answer_follows, **self._special
+            messages=list(turns),
+            add_generation_prompt=answer_follows,
+            # The names of Qwen, GLM and SmolLM3, of DeepSeek and Granite, and of gpt-oss.
+            enable_thinking=thinking,
+            thinking=thinking,
+            reasoning_effort="medium" if thinking else "low",
+            **self._special,
         )
+
+
+def _beginning(prompt: str, marks: ReasoningMarks | None, thinking: bool) -> str:
+    """What a rendered prompt lacks to begin with the reasoning, or with the answer."""
+    if marks is None:
+        return ""
+    is_open = prompt.rstrip().endswith(marks.opens)
+    if thinking:
+        return "" if is_open else marks.opens + marks.space
+    # An empty reasoning, as the templates of models with a switch write it.
+    return f"\n{marks.closes}\n\n" if is_open else marks.answers
 
 
 def fold(turns: Sequence[Turn]) -> list[Turn]:

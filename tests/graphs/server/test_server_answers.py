@@ -309,3 +309,20 @@ async def test_the_description_has_a_page_that_loads_nothing_from_elsewhere() ->
     assert "cdn" not in page.text
     assert "http" not in page.text.replace("http://test/", "")
     assert {"/v1/models", CHAT, "/v1/completions", "/health"} <= set(paths)
+
+
+async def test_reasoning_is_sent_apart_as_other_servers_send_it() -> None:
+    reasoned = ScriptedChatModel(replies=[f"<think>A visitor.</think>\n\n{REPLY}"])
+    asked = {"model": "sherlock-holmes", "messages": HELLO}
+    async with asked_in_process(create_app(options_of(reasoned))) as client:
+        whole = (await client.post(CHAT, json=asked)).json()
+        chunks = events(await client.post(CHAT, json={**asked, "stream": True}))
+        text = (
+            await client.post("/v1/completions", json={"model": "sherlock-holmes", "prompt": "Who?"})
+        ).json()
+    message = whole["choices"][0]["message"]
+    assert (message["content"], message["reasoning_content"]) == (REPLY, "A visitor.")
+    assert words_of(chunks) == REPLY
+    thoughts = [c["choices"][0]["delta"].get("reasoning_content", "") for c in chunks if c["choices"]]
+    assert "".join(thoughts) == "A visitor."
+    assert text["choices"][0]["text"] == REPLY

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.persona import Persona
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import Message
@@ -74,7 +75,9 @@ def why(number: int, answer: Message) -> list[str]:
     if figures := _figures(made_by):
         lines.append(f"Provenance: {', '.join(figures)}.")
     recalled = [*_recalled(made_by), *_lore(made_by)]
-    return [*lines, *(recalled or ["Nothing was recalled."])]
+    thoughts = made_by.get(REASONING)
+    thought = [f"The model thought before it answered: {thoughts}"] if thoughts else []
+    return [*lines, *(recalled or ["Nothing was recalled."]), *thought]
 
 
 def prompt(prompted: Prompted) -> list[str]:

@@ -9,15 +9,16 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Input, Static, TabbedContent, TabPane, Tabs
 from textual.worker import Worker
 
-from rolellm_agents.cards.values import integer, mapping
+from rolellm_agents.cards.values import integer, mapping, text
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError, RoleLLMError
+from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.recall import RecalledItem
 from rolellm_agents.text import one_line, plain, replace_surrogates
 from rolellm_agents.transcript import Message
@@ -106,6 +107,9 @@ class InspectorScreen(Screen[None]):
                 if prompted or "model" in self._message.made_by:
                     with TabPane("Recalled", id="recalled-tab"):
                         yield self._recalled_view()
+                if thoughts := text(self._message.made_by.get(REASONING)):
+                    with TabPane("Thoughts", id="thoughts-tab"), VerticalScroll(can_focus=True):
+                        yield Static(plain(thoughts), markup=False)
                 with TabPane("Numbers", id="numbers-tab"):
                     sampling = prompted.sampling if prompted else None
                     yield NumbersView(self._message, sampling, self._context_size)

@@ -6,12 +6,16 @@ from typing import Literal
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message as Event
 from textual.widgets import Static
 
+from rolellm_agents.cards.values import text as text_of
+from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import Message
 from rolellm_tui.widgets.chat.prose import prose
+from rolellm_tui.widgets.common.formatting import counted
 
 Wish = Literal["edit", "branch", "earlier", "later", "why", "copy"]
 
@@ -24,7 +28,7 @@ class Bubble(Vertical, can_focus=True):
     Bubble .head { height: 1; }
     Bubble .speaker { width: 1fr; height: 1; }
     Bubble .swipes { width: auto; height: 1; }
-    Bubble .words, Bubble .note { height: auto; }
+    Bubble .words, Bubble .note, Bubble .thoughts { height: auto; }
     """
     BINDINGS = [
         Binding("e", "wish('edit')", "Edit", id="bubble.edit", tooltip="Edit the text."),
@@ -39,6 +43,9 @@ class Bubble(Vertical, can_focus=True):
         ),
         Binding("w", "wish('why')", "Why", id="bubble.why", tooltip="Why this message?"),
         Binding("c", "wish('copy')", "Copy", id="bubble.copy", tooltip="Copy the text."),
+        Binding(
+            "t", "thoughts", "Thoughts", id="bubble.thoughts", tooltip="Show or hide the model's reasoning."
+        ),
     ]
 
     @dataclass
@@ -65,12 +72,21 @@ class Bubble(Vertical, can_focus=True):
         self.mine = mine
         self.message = message
         self.place, self.places = 1, 1
+        self._shows_thoughts = False
+
+    @property
+    def thoughts(self) -> str:
+        """What the model has thought before the answer; empty if it did not reason."""
+        return "" if self.message is None else text_of(self.message.made_by.get(REASONING))
 
     def compose(self) -> ComposeResult:
-        """Compose the head, the text and the note."""
+        """Compose the head, the reasoning, the text and the note."""
         with Horizontal(classes="head"):
             yield Static(plain(self.speaker), classes="speaker", markup=False)
             yield Static("", classes="swipes", markup=False)
+        thoughts = Static("", classes="thoughts", markup=False)
+        thoughts.display = False
+        yield thoughts
         yield Static(prose(self.text), classes="words", markup=False)
         note = Static("", classes="note", markup=False)
         note.display = False
@@ -95,6 +111,7 @@ class Bubble(Vertical, can_focus=True):
         note = self.query_one(".note", Static)
         note.update(message.ending)
         note.display = bool(message.ending)
+        self._show_thoughts()
 
     def set_swipes(self, place: int, places: int) -> None:
         """Show the position among the swipes."""
@@ -105,6 +122,23 @@ class Bubble(Vertical, can_focus=True):
         # Before it is composed there is nothing to update; `on_mount` does it then.
         for swipes in self.query(".swipes").results(Static):
             swipes.update(f"‹ {self.place}/{self.places} ›" if self.places > 1 else "")
+
+    def _show_thoughts(self) -> None:
+        shown = self.query_one(".thoughts", Static)
+        shown.display = bool(self.thoughts)
+        if self._shows_thoughts:
+            shown.update(Content(f"▾ Thoughts\n{plain(self.thoughts)}"))
+        else:
+            shown.update(Content(f"▸ Thoughts, {counted(len(self.thoughts.split()), 'word')}"))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the reasoning only where there is some."""
+        return action != "thoughts" or bool(self.thoughts)
+
+    def action_thoughts(self) -> None:
+        """Show or hide the reasoning."""
+        self._shows_thoughts = not self._shows_thoughts
+        self._show_thoughts()
 
     def action_wish(self, wish: Wish) -> None:
         """Request the action."""
