@@ -14,6 +14,8 @@ from rolellm_agents.models.names import NamedModel, named_models
 from rolellm_agents.plugins import load_plugin, plugin_names, plugin_version
 from rolellm_agents.text import did_you_mean, one_line
 
+HUB = "hf:"
+"""The beginning of names of the Hugging Face Hub, as in `llamacpp:hf:ORG/REPO:QUANT`."""
 _USUAL_CONVERSATIONS = 4
 """Conversations for which a model's default cache has room."""
 _MIB_PER_CONVERSATION = 48
@@ -43,8 +45,8 @@ def get_model(
     """Create a chat model.
 
     Args:
-        name: a spec such as `llamacpp:rolesmol`, `openai:gpt-4o-mini` or `huggingface:org/model`, or a
-            name from `models.toml`.
+        name: a spec such as `llamacpp:rolesmol`, `openai:gpt-4o-mini`, `local:qwen3:4b` or
+            `huggingface:org/model`, or a name from `models.toml`.
         temperature: sampling temperature; the model's default when None.
         max_tokens: the maximum length of an answer in tokens; the model's default when None.
         seed: sampling seed for repeatable answers, if the model supports seeds.
@@ -114,12 +116,21 @@ def resolve_model(name: str) -> NamedModel:
         ModelError: there is no such name.
         SettingsError: `models.toml` cannot be used.
     """
+    from rolellm_agents.models.recommended import recommended_models
+
     names = named_models()
     if name in names:
         return names[name]
     if name.endswith(".gguf"):
         raise ModelError(f"There is no model {name!r}; a file is named llamacpp:{name}.")
-    known = [*names, *(provider.example for provider in PROVIDERS.values()), "llamacpp:smollm2"]
+    if name in (recommended := {one.name for one in recommended_models()}):
+        raise ModelError(f"{name} is not on this machine; “rolellm models pull {name}” downloads it.")
+    known = [
+        *names,
+        *recommended,
+        *(provider.example for provider in PROVIDERS.values()),
+        "llamacpp:smollm2",
+    ]
     raise ModelError(
         f"There is no model {name!r}{did_you_mean(name, known)}; a model is named "
         "provider:name, as in llamacpp:rolesmol; “rolellm models list” shows what there is."
@@ -140,6 +151,8 @@ def _make_llamacpp(name: str, options: dict[str, Any]) -> BaseChatModel:
         raise ModelError("“llamacpp:” needs a file, as in llamacpp:/path/model.gguf.")
     bundled = BUNDLED.get(name)
     base, adapter = (bundled.base, bundled.adapter) if bundled else _split_adapter(name)
+    if base.startswith(HUB):
+        base = str(_downloaded(base))
     if adapter is not None:
         options = {**options, "adapter_path": adapter}
     if (known := known_gguf(base)) is not None:
@@ -164,7 +177,36 @@ def _split_adapter(name: str) -> tuple[str, Path | None]:
         return name, None
     if not adapter:
         raise ModelError(f"llamacpp:{name} names no adapter; put its file after the plus.")
-    return base, Path(adapter).expanduser()
+    return base, _downloaded(adapter) if adapter.startswith(HUB) else Path(adapter).expanduser()
+
+
+def _downloaded(name: str) -> Path:
+    """The file of a model of the hub, which a command has downloaded."""
+    from rolellm_agents.models.llamacpp.files.hub_models import downloaded, hub_model
+
+    files = downloaded(hub_model(name))
+    if not files:
+        raise ModelError(f"{name} is not on this machine; “rolellm models pull {name}” downloads it.")
+    return files[0]
+
+
+def _make_local(name: str, options: dict[str, Any]) -> BaseChatModel:
+    from rolellm_agents.models.servers import served_models
+
+    found = served_models()
+    for model in found:
+        if model.name == name:
+            return _make_openai(name, {"base_url": model.base_url, **options})
+    if not found:
+        raise ModelError(
+            f"No server on this machine offers {name!r}: nothing answers on the usual ports; start Ollama, "
+            "LM Studio or llama-server, or name its address with --base-url and openai:NAME."
+        )
+    known = [model.name for model in found]
+    raise ModelError(
+        f"No server on this machine offers {name!r}{did_you_mean(name, known)}; there are "
+        f"{', '.join(known)}."
+    )
 
 
 def _make_openai(name: str, options: dict[str, Any]) -> BaseChatModel:
@@ -253,6 +295,7 @@ PROVIDERS: dict[str, Provider] = {
     for provider in (
         Provider("llamacpp", "llamacpp:rolesmol", "GGUF files through llama.cpp", _make_llamacpp),
         Provider("openai", "openai:gpt-4o-mini", "any OpenAI-compatible server", _make_openai),
+        Provider("local", "local:qwen3:4b", "a model of a server on this machine", _make_local),
         Provider(
             "huggingface",
             "huggingface:org/model",

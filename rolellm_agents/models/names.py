@@ -86,6 +86,21 @@ def check_name(name: str, *, replace: bool) -> None:
         )
 
 
+def forget_name(name: str) -> None:
+    """Remove an entry of `models.toml`; the rest of the file stays unchanged.
+
+    Raises:
+        SettingsError: the file cannot be read or written.
+    """
+    file = user_paths().models_file
+    document = read_toml(file, SettingsError)
+    models = document.get("models", {})
+    models.pop(name, None)
+    if not models:
+        document.pop("models", None)
+    write_toml(file, document, SettingsError)
+
+
 def keep_name(name: str, spec: str, *, strategy: str | None = None, replace: bool) -> None:
     """Write an entry of `models.toml`; the rest of the file stays unchanged.
 

@@ -102,7 +102,7 @@ def test_a_model_tells_which_it_is(name: str, options: dict[str, Any], described
 
 def test_each_provider_shows_an_example_of_itself() -> None:
     assert {name: provider.example.partition(":")[0] for name, provider in PROVIDERS.items()} == {
-        name: name for name in ("llamacpp", "openai", "huggingface", "scripted")
+        name: name for name in ("llamacpp", "openai", "local", "huggingface", "scripted")
     }
 
 
@@ -204,7 +204,7 @@ def test_a_slip_of_the_finger_is_told_the_nearest_name(name: str, meant: str) ->
 def test_an_unknown_provider_is_told_in_a_line_that_can_be_read(name: str) -> None:
     told = refusal(name)
     assert told.startswith(f"There is no provider {name.partition(':')[0]!r}")
-    assert "known are llamacpp, openai, huggingface, scripted and" in told
+    assert "known are llamacpp, openai, local, huggingface, scripted and" in told
     assert len(told) < 200
 
 

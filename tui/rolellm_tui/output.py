@@ -59,5 +59,35 @@ def counted_progress(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
+@contextmanager
+def download_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show bytes, rate and remaining time on stderr if it is a terminal.
+
+    Yields:
+        A function that takes the number of received bytes and the total.
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
 def _escaped(character: re.Match[str]) -> str:
     return f"\\u{ord(character.group()):04x}"

@@ -274,7 +274,7 @@ def _progress_class(report: Callable[[int], None]) -> Any:
     """A class for huggingface_hub's progress bars that reports the bytes and shows nothing."""
     from tqdm import tqdm
 
-    class Progress(tqdm):  # type: ignore[type-arg]
+    class Progress(tqdm):  # type: ignore[misc]  # tqdm is not typed here
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             kwargs.pop("name", None)
             super().__init__(*args, **{**kwargs, "disable": True})

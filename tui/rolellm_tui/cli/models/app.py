@@ -1,28 +1,44 @@
 """`rolellm models`: the models that can play a persona."""
 
+from dataclasses import asdict
 from typing import Any, Final
 
 import typer
 
-from rolellm_tui.cli.models import push
+from rolellm_tui.cli.models import pull, push
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.output import print_json, print_table
 
 app = typer.Typer(
     name="models",
-    help="List models, and upload exported ones.",
-    no_args_is_help=True,
+    help="List, download, remove and upload models.",
+    invoke_without_command=True,
     rich_markup_mode=None,
 )
+app.command("pull")(pull.pull)
+app.command("show")(pull.show)
+app.command("remove")(pull.remove)
 app.command("push")(push.push)
 
 _EXAMPLES: Final = {"llamacpp": "llamacpp:/path/model.gguf"}
 """Examples for this list, where the provider's own example is an existing model."""
 
 
+@app.callback()
+def main(context: typer.Context) -> None:
+    """List, download, remove and upload models. Without a command, list them."""
+    if context.invoked_subcommand is None:
+        list_(as_json=False)
+
+
 @app.command("list")
 def list_(as_json: JsonOption = False) -> None:
-    """List the models of your models.toml, the bundled models, and an example spec of each provider.
+    """List the models that are here, that run on this machine, and that we recommend for it.
+
+    First come the names of your models.toml, the bundled models and downloaded ones. Then come the models
+    of servers on this machine (Ollama, LM Studio, llama-server, vLLM, KoboldCpp), which are named
+    local:NAME. “rolellm models pull NAME” downloads a recommended one. The end shows an example of each
+    provider.
 
     \b
     Examples:
@@ -31,35 +47,13 @@ def list_(as_json: JsonOption = False) -> None:
     """
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.models.catalog import PROVIDERS
-    from rolellm_agents.models.llamacpp.files.bundled import BUNDLED
-    from rolellm_agents.models.names import named_models
+    from rolellm_agents.models.inventory import known_models
 
     default = load_settings().model
-    rows = [
-        *(
-            _row(
-                one.name,
-                one.spec,
-                "yours",
-                _joined(*(f"{key} = {value}" for key, value in one.options.items()), _own(one.strategy)),
-            )
-            for one in named_models().values()
-        ),
-        *(
-            _row(
-                f"llamacpp:{model.name}",
-                f"llamacpp:{model.name}",
-                "embedded",
-                _joined(model.about, _own(model.strategy)),
-            )
-            for model in BUNDLED.values()
-        ),
-        *(
-            _row(spec, spec, "example", provider.help)
-            for provider in PROVIDERS.values()
-            for spec in [_EXAMPLES.get(provider.name, provider.example)]
-        ),
-    ]
+    rows: list[dict[str, Any]] = [asdict(one) for one in known_models()]
+    for provider in PROVIDERS.values():
+        spec = _EXAMPLES.get(provider.name, provider.example)
+        rows.append({"name": spec, "spec": spec, "kind": "example", "help": provider.help})
     for row in rows:
         row["default"] = row["name"] == default
     if as_json:
@@ -72,15 +66,3 @@ def list_(as_json: JsonOption = False) -> None:
             for row in rows
         ),
     )
-
-
-def _row(name: str, spec: str, kind: str, text: str) -> dict[str, Any]:
-    return {"name": name, "spec": spec, "kind": kind, "help": text}
-
-
-def _own(strategy: str | None) -> str:
-    return f"strategy = {strategy}" if strategy else ""
-
-
-def _joined(*texts: str) -> str:
-    return ", ".join(filter(None, texts))
