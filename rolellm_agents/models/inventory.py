@@ -148,7 +148,8 @@ def _running() -> Iterator[KnownModel]:
 def _recommended(named: set[str]) -> Iterator[KnownModel]:
     memory = machine_memory()
     best = best_for(memory, has_gpu=library.has_gpu())
-    for one in recommended_models():
+    # The best one for this machine first, then by size.
+    for one in sorted(recommended_models(), key=lambda one: one != best):
         if one.name in named:
             continue
         hint = "the one to try first here; " if best and one.name == best.name else ""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.broken_servers import SSE, Answer, finished, serving, stream_of
 from helpers.scenes import (
     DIRECTORS,
     SCRIPT,
@@ -28,6 +29,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 
 from rolellm_agents.errors import MessageError, ModelError, RoleLLMError, SceneError
+from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.persona import Persona
@@ -1003,3 +1005,17 @@ async def test_what_a_model_thinks_is_heard_by_no_other_seat_and_kept_with_its_l
     for model in models_of(stage).values():
         assert model.calls
         assert not [call for call in model.calls if "poison" in told_in(call)]
+
+
+async def test_a_scene_through_a_server_of_a_reasoning_model_lets_no_thought_be_heard(
+    transcript: Transcript,
+) -> None:
+    words = ("<thi", "nk>I poisoned", " the tea.</think", ">\n\nMore tea?")
+    with serving(Answer(body=stream_of(*words, end=finished()), content_type=SSE)) as server:
+        model = get_model("openai:reasoner", base_url=server.url)
+        loaded = room()
+        stage = Stage(Ensemble(loaded, model=model), transcript)
+        await play(stage, 4)
+    assert {line.text for line in stage.messages} == {"More tea?"}
+    assert [line.made_by["reasoning_content"] for line in stage.messages] == ["I poisoned the tea."] * 4
+    assert "poison" not in str([request["messages"] for request in server.requests])

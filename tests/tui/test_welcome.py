@@ -98,10 +98,19 @@ async def test_it_tells_what_this_is_what_runs_and_what_the_keys_do() -> None:
         words = everything(pilot)
         assert "Characters with a voice of their own" in words
         assert "Enter talk with Shrek L open the library" in words
-        assert "the small bundled model, offline" in words
-        assert "rolellm chat --model openai:gpt-4o-mini" in words
-        assert "rolellm models list" in words
+        assert "The small bundled model answers, offline." in words
+        assert "F12 choose or download another one" in words
         assert {"Talk", "Library"} <= keys_offered(pilot)
+
+
+async def test_it_names_the_model_that_really_answers() -> None:
+    app = Door(load_persona("shrek"))
+    async with app.run_test(size=SIZE) as pilot:
+        await there(pilot)
+        welcome = pilot.app.screen
+        assert isinstance(welcome, WelcomeScreen)
+        welcome.use_model("workstation")
+        await until(pilot, lambda: "The model workstation answers." in everything(pilot))
 
 
 async def test_without_animations_the_greeting_is_there_at_once() -> None:

@@ -28,6 +28,7 @@ from rolellm_tui.screens.conversations import ConversationsScreen
 from rolellm_tui.screens.export import ExportScreen
 from rolellm_tui.screens.keys import KeysScreen
 from rolellm_tui.screens.library import LibraryScreen
+from rolellm_tui.screens.models import ModelsScreen
 from rolellm_tui.screens.scene import SceneScreen
 from rolellm_tui.screens.scenes import ScenesScreen
 from rolellm_tui.screens.settings import Override, SettingsScreen
@@ -82,6 +83,7 @@ class RoleApp(App[RoleLLMError]):
     BINDINGS = [
         Binding("ctrl+s", "conversations", "Talks", id="conversations", tooltip="All conversations."),
         Binding("f2", "settings", "Settings", id="settings", tooltip="Model, strategy, theme.", show=False),
+        Binding("f12", "models", "Models", id="models", tooltip="Choose or download a model.", show=False),
         Binding("f1", "keys", "Keys", id="keys", tooltip="Key bindings of this screen."),
         Binding("ctrl+q", "quit", "Quit", id="quit", tooltip="Quit. All messages are saved."),
     ]
@@ -159,16 +161,18 @@ class RoleApp(App[RoleLLMError]):
 
     def _welcome(self) -> None:
         try:
-            greeter = pick_greeter()
+            greeter, model = pick_greeter(), load_settings().model
         except RoleLLMError as error:
             self._complain(error)
             return
+        if "model" in self._flags:
+            model = str(self._flags["model"].value)
 
         def go_on(chosen: str | None) -> None:
             if chosen == "talk":
                 self._open(ChatOpening(greeter))
 
-        self.push_screen(WelcomeScreen(greeter, user=self._user), go_on)
+        self.push_screen(WelcomeScreen(greeter, user=self._user, model=model), go_on)
 
     # Requests of screens and commands
 
@@ -237,6 +241,11 @@ class RoleApp(App[RoleLLMError]):
         if not isinstance(self.screen, SettingsScreen):
             self.push_screen(SettingsScreen(self._flags), self._take_settings)
 
+    def action_models(self) -> None:
+        """Show the models. A chat applies a change at once."""
+        if not isinstance(self.screen, ModelsScreen):
+            self.push_screen(ModelsScreen(self._flags.get("model")), self._take_settings)
+
     def action_keys(self) -> None:
         """Show the key bindings of the screen."""
         if not isinstance(self.screen, KeysScreen):
@@ -246,6 +255,8 @@ class RoleApp(App[RoleLLMError]):
         if not changed:
             return
         self._take_name()
+        if isinstance(self.screen, WelcomeScreen):
+            self.screen.use_model(load_settings().model)
         screens = (screen for screen in self.screen_stack if isinstance(screen, ChatScreen | SceneScreen))
         match next(screens, None):
             case ChatScreen() as chat if chat is self.screen and not chat.answering:

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from rolellm_agents.config.settings import DEFAULT_USER
+from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.text import one_line, plain
@@ -58,14 +58,16 @@ class WelcomeScreen(Screen[Answer]):
         Binding("l", "library", "Library", id="welcome.library", tooltip="Open the library."),
     ]
 
-    def __init__(self, greeter: Persona, *, user: str = DEFAULT_USER) -> None:
+    def __init__(self, greeter: Persona, *, user: str = DEFAULT_USER, model: str = DEFAULT_MODEL) -> None:
         """Create the screen.
 
         Args:
             greeter: the greeting persona.
             user: replaces `{{user}}` in the greeting.
+            model: the model that will answer, as the settings name it.
         """
         super().__init__()
+        self._model = model
         self._greeter = greeter
         self._greeting = plain(with_macros(greeter, user).greeting)
 
@@ -78,8 +80,12 @@ class WelcomeScreen(Screen[Answer]):
             yield _WordByWord(self._greeting, id="greeting")
             yield Static(_ABOUT, id="about", markup=False)
             yield Static(_keys(name), id="keys", markup=False)
-            yield Static(_models(), id="models", markup=False)
+            yield Static(_models(self._model), id="models", markup=False)
         yield Footer()
+
+    def use_model(self, model: str) -> None:
+        """Show another model as the one that answers."""
+        self.query_one("#models", Static).update(_models(model))
 
     def action_talk(self) -> None:
         """Talk with the greeter."""
@@ -134,10 +140,16 @@ def _keys(name: str) -> Content:
     )
 
 
-def _models() -> Content:
+def _models(model: str) -> Content:
     return Content.assemble(
-        "You are using the small bundled model, offline.\nTo use another:  ",
-        ("rolellm chat --model openai:gpt-4o-mini", "$foreground"),
-        "\nAll models:  ",
-        ("rolellm models list", "$foreground"),
+        f"{_speaker(model)}\n",
+        ("F12", "bold $text-primary"),
+        "  choose or download another one",
     )
+
+
+def _speaker(model: str) -> str:
+    """Which model answers, and what to expect of it."""
+    if model == DEFAULT_MODEL:
+        return "The small bundled model answers, offline. Larger ones play their roles far better."
+    return f"The model {one_line(model, 60)} answers."

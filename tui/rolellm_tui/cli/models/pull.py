@@ -1,16 +1,11 @@
 """`rolellm models pull`, `show` and `remove`: models on this machine's disk."""
 
-import re
-from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.output import download_progress, print_json, print_table, print_text
-
-_UNUSUAL = re.compile(r"[^A-Za-z0-9.]+")
 
 
 def pull(
@@ -46,62 +41,19 @@ def pull(
       rolellm models pull https://example.org/tiny.gguf
     """
     from rolellm_agents.config.settings import write_settings
-    from rolellm_agents.models.names import check_name, keep_name
-    from rolellm_agents.models.recommended import recommended_models
+    from rolellm_agents.models.pulling import planned_pull, pulled
 
-    recommended = {one.name: one.source for one in recommended_models()}
-    source = recommended.get(name, name)
-    short = keep_as or (name if name in recommended else _short_name(source))
-    spec, fetch = _planned(source, [*recommended])
-    is_named = _has_spec(short, spec)
-    check_name(short, replace=force or is_named)
-    with download_progress(f"Downloading {short}") as progress:
-        files = fetch(progress)
-    # Another pull may have named it meanwhile.
-    if not _has_spec(short, spec):
-        keep_name(short, spec, replace=force)
+    pull_ = planned_pull(name, name=keep_as)
+    with download_progress(f"Downloading {pull_.name}") as progress:
+        files = pulled(pull_, progress, replace=force)
     if use:
-        write_settings({"model": short})
+        write_settings({"model": pull_.name})
     if as_json:
-        print_json({"name": short, "spec": spec, "files": [str(file) for file in files]})
+        print_json({"name": pull_.name, "spec": pull_.spec, "files": [str(file) for file in files]})
         return
-    print_text(f"{short} is here: {files[0]}")
+    print_text(f"{pull_.name} is here: {files[0]}")
     if not use:
-        print_text(f"Try it:  rolellm chat sherlock-holmes --model {short}")
-
-
-def _has_spec(name: str, spec: str) -> bool:
-    from rolellm_agents.models.names import named_models
-
-    known = named_models().get(name)
-    return known is not None and known.spec == spec
-
-
-def _planned(
-    source: str, recommended: list[str]
-) -> tuple[str, Callable[[Callable[[int, int], None]], list[Path]]]:
-    """The spec that a source will have, and a function that downloads it with a progress callback."""
-    from rolellm_agents.errors import ModelError
-    from rolellm_agents.models.llamacpp.files.hub_models import PREFIX, download, hub_model
-    from rolellm_agents.models.llamacpp.files.url_models import download_from, is_address, place_of
-    from rolellm_agents.text import did_you_mean
-
-    if is_address(source):
-        return f"llamacpp:{place_of(source)}", lambda progress: [download_from(source, progress)]
-    if not source.startswith(PREFIX):
-        raise ModelError(
-            f"There is no recommended model {source!r}{did_you_mean(source, recommended)}; there are "
-            f"{', '.join(recommended)}, and hf:ORG/REPO names any other."
-        )
-    model = hub_model(source)
-    return f"llamacpp:{model.name}", lambda progress: download(model, progress)
-
-
-def _short_name(source: str) -> str:
-    """A name for models.toml, such as `meta-llama-3.1-8b-instruct`."""
-    last = source.rpartition("/")[2].removesuffix(".gguf")
-    repository = last.partition(":")[0].removesuffix("-GGUF")
-    return _UNUSUAL.sub("-", repository).strip("-.").lower()[:60]
+        print_text(f"Try it:  rolellm chat sherlock-holmes --model {pull_.name}")
 
 
 def show(
@@ -125,9 +77,7 @@ def show(
 
 
 def remove(
-    name: Annotated[
-        str, typer.Argument(help="A name in models.toml, or hf:ORG/REPO:QUANT.")
-    ],
+    name: Annotated[str, typer.Argument(help="A name in models.toml, or hf:ORG/REPO:QUANT.")],
 ) -> None:
     """Delete a downloaded model and its name in models.toml.
 
