@@ -164,21 +164,23 @@ async def test_no_thought_reaches_a_graphs_stream_or_the_next_prompt() -> None:
     for model in (inner, ForeignStream()):
         graph = role_graph("sherlock-holmes", model=model)
         asked: Any = {"messages": [HumanMessage("Where?")]}
-        parts = graph.astream(asked, stream_mode="messages", version="v2")
+        parts: Any = graph.astream(asked, stream_mode="messages", version="v2")
         words = "".join([part["data"][0].text async for part in parts])
         assert "oose" not in words
         assert "Nothing" in words
         chat = RoleChatModel("sherlock-holmes", model=model)
         assert "oose" not in "".join(chunk.text for chunk in chat.stream("Where?"))
-    answered = graph.invoke({"messages": [HumanMessage("Where?")]})["messages"]
-    role_graph("sherlock-holmes", model=inner).invoke({"messages": [*answered, HumanMessage("Sure?")]})
+    once: Any = {"messages": [HumanMessage("Where?")]}
+    twice: Any = {"messages": [*graph.invoke(once)["messages"], HumanMessage("Sure?")]}
+    role_graph("sherlock-holmes", model=inner).invoke(twice)
     assert "goose" not in str([message.content for message in inner.calls[-1]])
 
 
 def test_a_thought_in_a_clients_history_is_not_sent_back() -> None:
     inner = ScriptedChatModel(replies=["Yes."])
     history = [HumanMessage("Where?"), AIMessage("<think>goose</think>Nothing."), HumanMessage("Sure?")]
-    role_graph("sherlock-holmes", model=inner).invoke({"messages": history})
+    asked: Any = {"messages": history}
+    role_graph("sherlock-holmes", model=inner).invoke(asked)
     RoleChatModel("sherlock-holmes", model=inner).invoke(history)
     for call in inner.calls:
         assert "goose" not in str([message.content for message in call])

@@ -36,6 +36,7 @@ def run_checkup() -> list[CheckResult]:
         _processor,
         _settings,
         _model,
+        _servers,
         _folders,
         _personas,
         _conversations,
@@ -134,6 +135,17 @@ def _settings() -> Iterator[CheckResult]:
     names = named_models()
     if names:
         yield CheckResult("models.toml", "ok", ", ".join(names))
+
+
+def _servers() -> Iterator[CheckResult]:
+    """Model servers on this machine, which is all that is asked."""
+    from rolellm_agents.models.servers import served_models
+
+    places: dict[str, list[str]] = {}
+    for model in served_models():
+        places.setdefault(f"{model.server} at {model.base_url}", []).append(f"local:{model.name}")
+    for place, names in places.items():
+        yield CheckResult("model server", "ok", f"{place}: {', '.join(names)}")
 
 
 def _model() -> Iterator[CheckResult]:
