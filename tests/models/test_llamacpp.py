@@ -11,6 +11,7 @@ from typing import Any
 import llama_cpp
 import pytest
 from helpers.tiny_gguf import make_tiny_gguf
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage
 from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.unit_tests import ChatModelUnitTests
@@ -255,7 +256,11 @@ class Standard:
 
     @property
     def has_tool_calling(self) -> bool:
-        return False
+        return True
+
+    @property
+    def has_tool_choice(self) -> bool:
+        return True
 
     @property
     def has_structured_output(self) -> bool:
@@ -273,6 +278,10 @@ class TestUnitStandard(Standard, ChatModelUnitTests):
 @pytest.mark.model
 class TestIntegrationStandard(Standard, ChatModelIntegrationTests):
     """LangChain's own tests against the real model."""
+
+    @pytest.mark.xfail(reason="135M parameters never decide by themselves to call a tool")
+    def test_agent_loop(self, model: BaseChatModel) -> None:
+        super().test_agent_loop(model)
 
 
 @pytest.mark.core

@@ -17,6 +17,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, StreamItem
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 from rolellm_agents.models.llamacpp.loaded import LoadedModel
+from rolellm_agents.models.llamacpp.tools import ToolCallSplitter
 from rolellm_agents.models.reasoning import Part, ReasoningMarks, ReasoningSplitter, Thinking, chunks_of
 
 BUDGETS: Final[Mapping[Thinking, int]] = MappingProxyType(
@@ -39,6 +40,8 @@ class AnswerRequest:
     continues: bool
     """Whether the answer continues the model's last message."""
     thinking: Thinking
+    has_tools: bool
+    """Whether the answer may call tools."""
 
     @property
     def reasoning(self) -> ReasoningMarks | None:
@@ -62,6 +65,7 @@ class Answer:
         self._neutral = request.neutral
         self._first: Finished | None = None
         """The end of the reasoning's call."""
+        self._calls = ToolCallSplitter()
         self.is_waiting = True
         """Whether a call of the engine is needed."""
 
@@ -83,8 +87,11 @@ class Answer:
 
     def take(self, item: str | Finished) -> Iterator[ChatGenerationChunk]:
         """The chunks of an item of the engine's stream."""
-        if isinstance(item, str) and self._request.sampling.grammar:
+        if self._request.has_tools:
+            yield from self._calls.push(item) if isinstance(item, str) else self._calls.end()
+        elif isinstance(item, str) and self._request.sampling.grammar:
             yield ChatGenerationChunk(message=AIMessageChunk(content=item))
+        if isinstance(item, str) and self._request.sampling.grammar:
             return
         if isinstance(item, str):
             self._raw += item
@@ -130,7 +137,7 @@ class Answer:
             usage["output_token_details"] = OutputTokenDetails(reasoning=counted)
         metadata: dict[str, Any] = {
             "model_name": self._model_name,
-            "finish_reason": finished.reason,
+            "finish_reason": "tool_calls" if self._calls.calls else finished.reason,
             "seed": self._request.sampling.seed,
             "dropped_messages": self._request.dropped,
             "first_token_s": first.first_token_s,

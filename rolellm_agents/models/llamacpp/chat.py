@@ -3,7 +3,7 @@
 import asyncio
 import re
 import secrets
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import fields
 from pathlib import Path
@@ -28,7 +28,8 @@ from rolellm_agents.models.llamacpp.fitting import fit_messages
 from rolellm_agents.models.llamacpp.loaded import LoadedModel, LoadSettings, cacheable_tokens, shared_model
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.structured import Method, grammar_of, structured
-from rolellm_agents.models.llamacpp.template import Turn, turns_of
+from rolellm_agents.models.llamacpp.template import CALL_STARTS, Turn, turns_of
+from rolellm_agents.models.llamacpp.tools import Tool, instructed, tool_grammar, tool_options, tool_request
 from rolellm_agents.models.local import cached_prefix
 from rolellm_agents.models.reasoning import Thinking
 from rolellm_agents.models.streamed import StreamedChatModel
@@ -193,6 +194,29 @@ class ChatLlamaCpp(StreamedChatModel):
         """
         return structured(self, schema, method=method, include_raw=include_raw)
 
+    def bind_tools(
+        self,
+        tools: Sequence[Tool],
+        *,
+        tool_choice: Any = None,
+        parallel_tool_calls: bool | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Let the model call tools. A grammar holds each call to its tool's schema.
+
+        Args:
+            tools: pydantic classes, functions, LangChain's tools, or schemas in OpenAI's format.
+            tool_choice: `auto`, `none`, `any`, or the name of the tool that must be called.
+            parallel_tool_calls: whether an answer may have several calls; None for one if it is required,
+                else for several.
+            kwargs: further options of each call, such as `temperature`.
+
+        Raises:
+            ModelError: there is no such tool.
+        """
+        kwargs.pop("strict", None)  # every call is
+        return self.bind(**tool_options(tools, tool_choice, parallel_tool_calls), **kwargs)
+
     def _stream(
         self,
         messages: list[BaseMessage],
@@ -226,9 +250,14 @@ class ChatLlamaCpp(StreamedChatModel):
         loaded = self.load()
         sampling = self._sampling(stop, options)
         thinking = self._thinking(messages, sampling, options)
-        kept, dropped = _fitting(messages, loaded, sampling.max_tokens + BUDGETS[thinking])
+        tools = tool_request(options)
+        native = tools.tools if tools and loaded.model.template.takes_tools else ()
+        if tools and not native:
+            messages = instructed(messages, tools)
+        room = sampling.max_tokens + BUDGETS[thinking]
+        kept, dropped = _fitting(messages, loaded, room, native)
         thinks = thinking != "off"
-        prompt = loaded.prompt(_safe_turns(kept, loaded.model), thinking=thinks)
+        prompt = loaded.prompt(_safe_turns(kept, loaded.model), thinking=thinks, tools=native)
         return Answer(
             AnswerRequest(
                 loaded=loaded,
@@ -238,8 +267,9 @@ class ChatLlamaCpp(StreamedChatModel):
                 cacheable=cacheable_tokens(prompt, _safe_prefix(kept, loaded.model), loaded.prompt),
                 neutral=_neutral(kept, loaded, thinks) if _contrasts(sampling) else [],
                 dropped=dropped,
-                continues=bool(kept) and isinstance(kept[-1], AIMessage),
+                continues=_is_continued(kept),
                 thinking=thinking,
+                has_tools=tools is not None,
             ),
             self.model_path.stem,
         )
@@ -256,14 +286,13 @@ class ChatLlamaCpp(StreamedChatModel):
                 f"{self.model_path.name} has no marks for reasoning in its chat template; leave “thinking” "
                 "off."
             )
-        is_continued = bool(messages) and isinstance(messages[-1], AIMessage)
-        return "off" if sampling.grammar or is_continued else thinking
+        return "off" if sampling.grammar or _is_continued(messages) else thinking
 
     def _sampling(self, stop: list[str] | None, options: dict[str, Any]) -> Sampling:
         """This call's settings: its keyword arguments, then the model's fields."""
         settings = {name: getattr(self, name) for name in _SAMPLING}
         default_stop = self.stop
-        grammar = grammar_of(options)
+        grammar = grammar_of(options) or self._tool_grammar(options)
         if grammar:
             # JSON repeats its punctuation, and a stop string may cut it in two.
             settings["repeat_penalty"], default_stop = 1.0, []
@@ -275,6 +304,13 @@ class ChatLlamaCpp(StreamedChatModel):
             stop=tuple(stop if stop is not None else default_stop),
             grammar=grammar,
         )
+
+    def _tool_grammar(self, options: dict[str, Any]) -> str:
+        tools = tool_request(options)
+        if tools is None:
+            return ""
+        mark = self.load().model.tokenize(CALL_STARTS, add_special=False)
+        return tool_grammar(tools, is_special=len(mark) == 1)
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         params = super()._get_ls_params(stop=stop, **kwargs)
@@ -316,16 +352,38 @@ def _neutral(messages: Sequence[BaseMessage], loaded: LoadedModel, thinks: bool)
 
 
 def _fitting(
-    messages: Sequence[BaseMessage], loaded: LoadedModel, max_tokens: int
+    messages: Sequence[BaseMessage],
+    loaded: LoadedModel,
+    max_tokens: int,
+    tools: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[list[BaseMessage], int]:
     """The messages that leave room for an answer, and how many messages were dropped."""
     room = loaded.n_ctx - min(max_tokens, loaded.n_ctx // 4)
-    return fit_messages(messages, room, lambda part: len(loaded.prompt(_safe_turns(part, loaded.model))))
+
+    def count(part: Sequence[BaseMessage]) -> int:
+        return len(loaded.prompt(_safe_turns(part, loaded.model), tools=tools))
+
+    return fit_messages(messages, room, count)
+
+
+def _is_continued(messages: Sequence[BaseMessage]) -> bool:
+    """Whether the answer continues the last message; a call of a tool is complete."""
+    last = messages[-1] if messages else None
+    return isinstance(last, AIMessage) and not last.tool_calls
 
 
 def _safe_turns(messages: Sequence[BaseMessage], model: LlamaModel) -> list[Turn]:
     """The messages as the template's turns, without text that tokenizes as a control token."""
-    return [{**turn, "content": _break_control(turn["content"], model)} for turn in turns_of(messages)]
+
+    def safe(value: Any) -> Any:
+        if isinstance(value, str):
+            return _break_control(value, model)
+        if isinstance(value, dict):
+            return {safe(key): safe(part) for key, part in value.items()}
+        return [safe(part) for part in value] if isinstance(value, list) else value
+
+    turns = turns_of(messages, takes_tools=model.template.takes_tools)
+    return [{key: value if key == "role" else safe(value) for key, value in turn.items()} for turn in turns]
 
 
 def _safe_prefix(messages: Sequence[BaseMessage], model: LlamaModel) -> str | None:

@@ -1,11 +1,11 @@
 """A loaded model file: weights and engine, shared by all chat models of the file."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import psutil
@@ -84,19 +84,27 @@ class LoadedModel:
         )
 
     def prompt(
-        self, turns: Sequence[Turn], *, answer_follows: bool = True, thinking: bool = False
+        self,
+        turns: Sequence[Turn],
+        *,
+        answer_follows: bool = True,
+        thinking: bool = False,
+        tools: Sequence[Mapping[str, Any]] = (),
     ) -> list[int]:
         """The tokens of a conversation, rendered by the model's chat template.
 
         When an answer follows and the last turn is the model's, the answer continues that turn.
-        `thinking` lets a model that reasons do so before its answer.
+        `thinking` lets a model that reasons do so before its answer; `tools` are for templates that take
+        them.
         """
         if not answer_follows or not turns or turns[-1]["role"] != "assistant":
             return self.model.prompt_tokens(
-                self.model.template.render(turns, answer_follows=answer_follows, thinking=thinking)
+                self.model.template.render(
+                    turns, answer_follows=answer_follows, thinking=thinking, tools=tools
+                )
             )
         beginning = self.model.tokenize(turns[-1]["content"], add_special=False, parse_special=False)
-        return self.model.prompt_tokens(self.model.template.render(turns[:-1])) + beginning
+        return self.model.prompt_tokens(self.model.template.render(turns[:-1], tools=tools)) + beginning
 
     def _limits(self, settings: LoadSettings) -> CacheLimits:
         file, token = self.model.path.stat().st_size, self.model.cache_bytes_per_token

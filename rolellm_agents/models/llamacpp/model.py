@@ -17,7 +17,12 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.files.gguf import check_gguf, identity
-from rolellm_agents.models.llamacpp.template import ChatTemplate, usual_template
+from rolellm_agents.models.llamacpp.template import (
+    CALL_ENDS,
+    CALL_STARTS,
+    ChatTemplate,
+    usual_template,
+)
 from rolellm_agents.models.reasoning import CONTROL_TEXTS
 
 
@@ -54,7 +59,7 @@ class LlamaModel:
         self.adapters: dict[str, Any] = {}
         self._loading = threading.Lock()
         self._bos = self._piece_of_special(llama_cpp.llama_vocab_bos(self.vocabulary))
-        self._shown = self._control_tokens(CONTROL_TEXTS)
+        self._shown = self._control_tokens((*CONTROL_TEXTS, CALL_STARTS, CALL_ENDS))
         self.template = ChatTemplate(
             self.metadata("tokenizer.chat_template") or usual_template(self.is_control_text),
             bos=self._bos,
@@ -95,7 +100,7 @@ class LlamaModel:
     def bytes_of(self, token: int, *, special: bool = False) -> bytes:
         """A token's text, which may be a part of a character.
 
-        Control tokens have none, unless `special` is set or they mark reasoning.
+        Control tokens have none, unless `special` is set or they mark reasoning or calls of tools.
         """
         special = special or token in self._shown
         buffer = ctypes.create_string_buffer(256)

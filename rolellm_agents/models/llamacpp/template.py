@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from jinja2 import TemplateError
+from jinja2 import Environment, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.reasoning import FORMATS, ReasoningMarks
 
-Turn = dict[str, str]
-"""`{"role": …, "content": …}`, the message format of chat templates."""
+Turn = dict[str, Any]
+"""`{"role": …, "content": …}`, the message format of chat templates; calls of tools are in `tool_calls`."""
+CALL_STARTS, CALL_ENDS = "<tool_call>", "</tool_call>"
+"""The marks of a call in the templates of Hermes, Qwen and SmolLM."""
 
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content']"
@@ -58,9 +60,30 @@ _CHATMLS_MARKS = ("<|im_start|>", "<|im_end|>")
 _ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 
 
-def turns_of(messages: Sequence[BaseMessage]) -> list[Turn]:
-    """LangChain messages as a template's turns; other roles than system and assistant become the user."""
-    return [{"role": _ROLES.get(message.type, "user"), "content": message.text} for message in messages]
+def turns_of(messages: Sequence[BaseMessage], *, takes_tools: bool = False) -> list[Turn]:
+    """LangChain messages as a template's turns; other roles than system and assistant become the user.
+
+    Args:
+        messages: a conversation.
+        takes_tools: whether the template writes calls of tools and their results; if not, they become text.
+    """
+    return [_turn_of(message, takes_tools) for message in messages]
+
+
+def _turn_of(message: BaseMessage, takes_tools: bool) -> Turn:
+    turn: Turn = {"role": _ROLES.get(message.type, "user"), "content": message.text}
+    if isinstance(message, ToolMessage):
+        if not takes_tools:
+            return {**turn, "content": f"<tool_response>\n{message.text}\n</tool_response>"}
+        called = {"name": message.name or "", "tool_call_id": message.tool_call_id}
+        return {**turn, "role": "tool", **called}
+    if isinstance(message, AIMessage) and message.tool_calls:
+        calls = [{"name": call["name"], "arguments": call["args"]} for call in message.tool_calls]
+        if takes_tools:
+            return {**turn, "tool_calls": [{"type": "function", "function": call} for call in calls]}
+        written = (f"{CALL_STARTS}\n{_to_json(call)}\n{CALL_ENDS}" for call in calls)
+        return {**turn, "content": "\n".join(filter(None, [message.text, *written]))}
+    return turn
 
 
 def usual_template(is_mark: Callable[[str], bool]) -> str:
@@ -93,12 +116,21 @@ class ChatTemplate:
         self._special = {"bos_token": bos, "eos_token": eos}
         self.reasoning = next((one for one in FORMATS if one.opens in source or one.closes in source), None)
         """The marks of the model's reasoning; None for a model that does not reason."""
+        self.takes_tools = CALL_STARTS in source and _mentions_tools(environment, source)
+        """Whether the template describes tools, and writes calls in the form that `tools.py` reads."""
         try:
             self._template = environment.from_string(source)
         except TemplateError as error:
             raise ModelError(f"The model's chat template cannot be read: {error}.") from error
 
-    def render(self, turns: Sequence[Turn], *, answer_follows: bool = True, thinking: bool = False) -> str:
+    def render(
+        self,
+        turns: Sequence[Turn],
+        *,
+        answer_follows: bool = True,
+        thinking: bool = False,
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> str:
         """The prompt for `turns`, with a generation prompt if the answer follows.
 
         Some templates have no system role, or require that user and assistant alternate; for these the
@@ -108,23 +140,31 @@ class ChatTemplate:
             turns: the conversation.
             answer_follows: add what begins an answer.
             thinking: begin with reasoning, for a model that reasons; else with the answer itself.
+            tools: tools in OpenAI's format, for a template that takes them.
 
         Raises:
             ModelError: the template rejects the merged turns, too.
         """
         try:
-            text = self._render(turns, answer_follows, thinking)
+            text = self._render(turns, answer_follows, thinking, tools)
         except TemplateError:
             try:
-                text = self._render(fold(turns), answer_follows, thinking)
+                text = self._render(fold(turns), answer_follows, thinking, tools)
             except TemplateError as error:
                 raise ModelError(
                     f"The model's chat template refuses this conversation: {error}."
                 ) from error
         return text + _beginning(text, self.reasoning, thinking) if answer_follows else text
 
-    def _render(self, turns: Sequence[Turn], answer_follows: bool, thinking: bool) -> str:
+    def _render(
+        self,
+        turns: Sequence[Turn],
+        answer_follows: bool,
+        thinking: bool,
+        tools: Sequence[Mapping[str, Any]],
+    ) -> str:
         return self._template.render(
+            **({"tools": list(tools)} if tools else {}),
             messages=list(turns),
             add_generation_prompt=answer_follows,
             # The names of Qwen, GLM and SmolLM3, of DeepSeek and Granite, and of gpt-oss.
@@ -133,6 +173,13 @@ class ChatTemplate:
             reasoning_effort="medium" if thinking else "low",
             **self._special,
         )
+
+
+def _mentions_tools(environment: Environment, source: str) -> bool:
+    try:
+        return "tools" in meta.find_undeclared_variables(environment.parse(source))
+    except TemplateError:
+        return False
 
 
 def _beginning(prompt: str, marks: ReasoningMarks | None, thinking: bool) -> str:

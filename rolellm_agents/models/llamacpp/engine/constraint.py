@@ -103,7 +103,7 @@ def schema_grammar(schema: Mapping[str, Any]) -> str:
         raise ModelError(
             f"The answer's schema is longer than {_LONGEST:,} characters; use a smaller schema."
         )
-    return _checked(
+    return checked_grammar(
         LLMatcher.grammar_from_json_schema(json.dumps(finite(json.loads(document))), overrides=_COMPACT)
     )
 
@@ -117,10 +117,15 @@ def choice_grammar(choices: Sequence[str]) -> str:
     if not choices or not all(choice and choice == plain(choice) for choice in choices):
         raise ModelError("A choice needs at least one word, none empty or with control characters.")
     words = " | ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
-    return _checked(LLMatcher.grammar_from_lark(f"start: {words}"))
+    return checked_grammar(LLMatcher.grammar_from_lark(f"start: {words}"))
 
 
-def _checked(grammar: str) -> str:
+def checked_grammar(grammar: str) -> str:
+    """The grammar itself.
+
+    Raises:
+        ModelError: llguidance cannot use it.
+    """
     wrong = LLMatcher.validate_grammar(grammar)
     if wrong:
         raise ModelError(f"The answer's format cannot be prescribed: {wrong.splitlines()[0]}; change it.")
