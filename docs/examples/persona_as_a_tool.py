@@ -1,6 +1,6 @@
 """Characters as tools of a LangChain agent, which asks them and reports what they say.
 
-The agent's model must be able to call tools, which the bundled one is not:
+The agent's model must decide when to call a tool, for which the bundled one is too small:
 
     ROLELLM_MODEL=openai:gpt-4o-mini python docs/examples/persona_as_a_tool.py "Who was at my window?"
 """

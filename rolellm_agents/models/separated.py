@@ -22,7 +22,8 @@ _SHARED = ("cache", "callbacks", "tags", "metadata", "disable_streaming", "rate_
 
 def separated(model: BaseChatModel) -> BaseChatModel:
     """The model itself if it separates its reasoning, else a model around it that does."""
-    if getattr(model, "separates_reasoning", False):
+    # Tests and examples use other runnables in place of models.
+    if getattr(model, "separates_reasoning", False) or not isinstance(model, BaseChatModel):
         return model
     shared = {name: getattr(model, name) for name in _SHARED if getattr(model, name, None) is not None}
     return SeparatedChatModel(model=model, **shared)

@@ -1,9 +1,12 @@
 import datetime
+from pathlib import Path
 
 import pytest
+from helpers.tiny_gguf import make_tiny_gguf
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.template import CHATML, ChatTemplate, fold, turns_of
 
 # Gemma's way: no system role, strictly alternating, complaints by exception.
@@ -76,3 +79,19 @@ def test_templates_may_ask_for_the_date_and_for_json() -> None:
     assert template(source).render([{"role": "user", "content": "李白"}]) == (
         f'{year} {{"role": "user", "content": "李白"}}'
     )
+
+
+def test_blocks_that_mark_answers_for_training_write_their_content() -> None:
+    source = (
+        "{% for message in messages %}{% if message['role'] == 'assistant' %}"
+        "{% generation %}A: {{ message['content'] }}{% endgeneration %}"
+        "{% else %}U: {{ message['content'] }}{% endif %}\n{% endfor %}"
+    )
+    turns = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    assert template(source).render(turns, answer_follows=False) == "U: HiA: Hello"
+
+
+def test_a_template_that_needs_more_is_refused_when_the_model_is_loaded(tmp_path: Path) -> None:
+    file = make_tiny_gguf(tmp_path / "t.gguf", seed=1, template="{{ functions.first }}")
+    with pytest.raises(ModelError, match="chat template refuses this conversation"):
+        LlamaModel(file)

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from llguidance import LLTokenizer
 
@@ -25,6 +25,13 @@ from rolellm_agents.models.llamacpp.template import (
 )
 from rolellm_agents.models.reasoning import CONTROL_TEXTS
 
+_CONVERSATION: Final = (
+    {"role": "system", "content": "You are Ada."},
+    {"role": "user", "content": "Who are you?"},
+    {"role": "assistant", "content": "Ada."},
+    {"role": "user", "content": "Where?"},
+)
+
 
 class LlamaModel:
     """The weights of one file; immutable after loading, so threads may share it."""
@@ -37,7 +44,8 @@ class LlamaModel:
             n_gpu_layers: layers on a GPU, when llama.cpp was built for one; -1 is all.
 
         Raises:
-            ModelError: the file is missing, not a GGUF file, or llama.cpp cannot load it.
+            ModelError: the file is missing, not a GGUF file, llama.cpp cannot load it, or its chat template
+                cannot be used.
         """
         check_gguf(path)
         library.LOG.install()
@@ -65,6 +73,8 @@ class LlamaModel:
             bos=self._bos,
             eos=self._piece_of_special(llama_cpp.llama_vocab_eos(self.vocabulary)),
         )
+        # A template that cannot render a conversation is told now, and not at the first line.
+        self.template.render(_CONVERSATION)
 
     @property
     def cache_bytes_per_token(self) -> int:

@@ -4,9 +4,11 @@ import datetime
 import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
-from jinja2 import Environment, TemplateError, meta
+from jinja2 import Environment, TemplateError, meta, nodes
+from jinja2.ext import Extension
+from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
@@ -97,6 +99,21 @@ def usual_template(is_mark: Callable[[str], bool]) -> str:
     return CHATML if all(map(is_mark, _CHATMLS_MARKS)) else VICUNA
 
 
+class _GenerationBlock(Extension):
+    """`{% generation %}`, with which newer templates mark answers for training; it writes its content."""
+
+    tags: ClassVar[set[str]] = {"generation"}
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        """Parse a block into its content."""
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.CallBlock(self.call_method("_write"), [], [], body).set_lineno(line)
+
+    def _write(self, caller: Callable[[], str]) -> str:
+        return caller()
+
+
 class ChatTemplate:
     """One compiled template."""
 
@@ -108,7 +125,7 @@ class ChatTemplate:
         """
         self.source = source
         environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _GenerationBlock]
         )
         environment.globals["raise_exception"] = _raise
         environment.globals["strftime_now"] = _strftime_now
