@@ -4,7 +4,7 @@ import datetime
 import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 from jinja2 import Environment, TemplateError, meta, nodes
 from jinja2.ext import Extension
@@ -102,7 +102,7 @@ def usual_template(is_mark: Callable[[str], bool]) -> str:
 class _GenerationBlock(Extension):
     """`{% generation %}`, with which newer templates mark answers for training; it writes its content."""
 
-    tags: ClassVar[set[str]] = {"generation"}
+    tags: set[str] = {"generation"}  # noqa: RUF012  # Jinja's attribute
 
     def parse(self, parser: Parser) -> nodes.Node:
         """Parse a block into its content."""
