@@ -87,6 +87,7 @@ async def test_calls_are_streamed_as_they_are_invoked(random_model: ChatLlamaCpp
     bound = random_model.bind_tools([dice], tool_choice="any", parallel_tool_calls=True, seed=3)
     streamed: AIMessageChunk | None = None
     async for chunk in bound.astream("Throw!"):
+        assert isinstance(chunk, AIMessageChunk)
         streamed = chunk if streamed is None else streamed + chunk
     whole = bound.invoke("Throw!")
     assert streamed is not None
