@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rolellm_agents.errors import ModelError
+from rolellm_agents.errors import ModelError, SettingsError
 from rolellm_agents.models.llamacpp.files.hub_models import PREFIX, download, hub_model
 from rolellm_agents.models.llamacpp.files.url_models import download_from, is_address, place_of
 from rolellm_agents.models.names import check_name, keep_name, named_models
@@ -82,9 +82,12 @@ def pulled(pull: Pull, progress: OnProgress, *, replace: bool = False) -> list[P
     """
     check_name(pull.name, replace=replace or pull.is_named)
     files = pull.fetch(progress)
-    # Another process may have named it meanwhile.
     if not pull.is_named:
-        keep_name(pull.name, pull.spec, replace=replace)
+        try:
+            keep_name(pull.name, pull.spec, replace=replace)
+        except SettingsError:
+            if not pull.is_named:  # else another process has named it meanwhile
+                raise
     return files
 
 

@@ -37,7 +37,7 @@ def hub(gguf: bytes) -> Iterator[ModelHub]:
         "lamp-Q8_0.gguf": gguf + b"\0",
         "mmproj-lamp-F16.gguf": b"GGUF projector",
         "big-Q6_K-00001-of-00002.gguf": gguf,
-        "big-Q6_K-00002-of-00002.gguf": b"GGUF second",
+        "big-Q6_K-00002-of-00002.gguf": gguf + b"\0\0",
     }
     with running_model_hub({REPOSITORY: files, "ada/lamp": {"README.md": b"# Lamp"}}) as running:
         yield running

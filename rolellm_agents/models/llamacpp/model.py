@@ -16,7 +16,8 @@ from llguidance import LLTokenizer
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.bindings import llama_cpp
-from rolellm_agents.models.llamacpp.files.gguf import check_gguf, identity
+from rolellm_agents.models.llamacpp.files.gguf import check_gguf, identity, is_embedded
+from rolellm_agents.models.llamacpp.files.gguf_header import check_header
 from rolellm_agents.models.llamacpp.template import (
     CALL_ENDS,
     CALL_STARTS,
@@ -48,6 +49,8 @@ class LlamaModel:
                 cannot be used.
         """
         check_gguf(path)
+        if not is_embedded(path):
+            check_header(path)
         library.LOG.install()
         library.LOG.clear()
         self.path = path
@@ -143,6 +146,7 @@ class LlamaModel:
             ModelError: the file is missing or damaged, or does not fit the model.
         """
         check_gguf(path)
+        check_header(path)
         name = identity(path)
         with self._loading:
             if name not in self.adapters:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from rolellm_agents.errors import ModelError, StorageError
 from rolellm_agents.models.llamacpp.files.gguf import check_gguf
+from rolellm_agents.models.llamacpp.files.gguf_header import check_header
 from rolellm_agents.text import did_you_mean, one_line
 
 PREFIX: Final = "hf:"
@@ -256,6 +257,7 @@ def _check(path: Path, file: HubFile) -> None:
         if file.sha256 and _sha256(blob) != file.sha256:
             raise ModelError(f"{file.path} was damaged on the way; run the command again.")
         check_gguf(path)
+        check_header(path)
     except ModelError:
         path.unlink(missing_ok=True)
         blob.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ import httpx2
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError, StorageError
 from rolellm_agents.models.llamacpp.files.gguf import check_gguf
+from rolellm_agents.models.llamacpp.files.gguf_header import check_header
 from rolellm_agents.text import one_line
 
 _TIMEOUT: Final = httpx2.Timeout(60.0, connect=20.0)
@@ -56,6 +57,7 @@ def download_from(address: str, on_progress: Callable[[int, int], None]) -> Path
         target.parent.mkdir(parents=True, exist_ok=True)
         _receive(address, part, on_progress)
         check_gguf(part)
+        check_header(part)
         part.replace(target)
     except ModelError:
         part.unlink(missing_ok=True)
