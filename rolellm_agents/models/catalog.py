@@ -196,7 +196,9 @@ def _make_local(name: str, options: dict[str, Any]) -> BaseChatModel:
     found = served_models()
     for model in found:
         if model.name == name:
-            return _make_openai(name, {"base_url": model.base_url, **options})
+            # OpenAI's key is not for whatever listens here.
+            own = {"base_url": model.base_url, "api_key_env": "LOCAL_API_KEY"}
+            return _make_openai(name, {**own, **options})
     if not found:
         raise ModelError(
             f"No server on this machine offers {name!r}: nothing answers on the usual ports; start Ollama, "

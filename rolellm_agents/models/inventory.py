@@ -64,9 +64,13 @@ def described_model(name: str) -> dict[str, Any]:
         about |= named.options
     spec = named.spec if named else (entry.source if entry else name)
     files = files_of(spec)
-    if entry is None and named is None and not files:
+    known = {one.name: one for one in known_models()}.get(name) if named is None and entry is None else None
+    if known is not None:
+        about |= {"spec": known.spec, "kind": known.kind, "about": known.help}
+    if entry is None and named is None and known is None and not files:
         raise ModelError(f"There is no model {name!r} here; “rolellm models list” shows what there is.")
-    about["files"] = [str(file) for file in files] or "not on this machine"
+    if files or entry is not None:
+        about["files"] = [str(file) for file in files] or "not on this machine"
     if files:
         about["bytes"] = sum(file.stat().st_size for file in files)
     return about
@@ -84,7 +88,7 @@ def removed_model(name: str) -> int:
     """
     named = named_models().get(name)
     spec = named.spec if named else name
-    place = spec.removeprefix("llamacpp:")
+    place = spec.removeprefix("llamacpp:").partition("+hf:")[0]
     if place.startswith(PREFIX):
         freed = remove(hub_model(place))
     elif models_folder() in Path(place).parents:
@@ -103,7 +107,7 @@ def removed_model(name: str) -> int:
 
 def files_of(spec: str) -> list[Path]:
     """The files of a downloaded model; empty if it is none or not here."""
-    place = spec.removeprefix("llamacpp:")
+    place = spec.removeprefix("llamacpp:").partition("+hf:")[0]
     if place.startswith(PREFIX):
         return downloaded(hub_model(place))
     file = Path(place)

@@ -48,7 +48,7 @@ class ChatCompatible(ChatOpenAI):
         for chunk in super()._stream(*args, **kwargs):
             yield from separator.push(chunk)
         yield from separator.end()
-        self._opens = self._opens or separator.closed_unopened
+        self._opens = self._opens if separator.opens is None else separator.opens
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
         separator = self._separator()
@@ -57,7 +57,7 @@ class ChatCompatible(ChatOpenAI):
                 yield part
         for part in separator.end():
             yield part
-        self._opens = self._opens or separator.closed_unopened
+        self._opens = self._opens if separator.opens is None else separator.opens
 
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], *args: Any, **kwargs: Any

@@ -9,7 +9,7 @@ from typing import Final
 from rolellm_agents.errors import ModelError, SettingsError
 from rolellm_agents.models.llamacpp.files.hub_models import PREFIX, download, hub_model
 from rolellm_agents.models.llamacpp.files.url_models import download_from, is_address, place_of
-from rolellm_agents.models.names import check_name, keep_name, named_models
+from rolellm_agents.models.names import check_name, forget_name, keep_name, named_models
 from rolellm_agents.models.recommended import recommended_models
 from rolellm_agents.text import did_you_mean
 
@@ -51,15 +51,16 @@ def planned_pull(source: str, *, name: str | None = None) -> Pull:
     """
     recommended = {one.name: one.source for one in recommended_models()}
     chosen = recommended.get(source, source)
-    short = name or (source if source in recommended else _short_name(chosen))
     if is_address(chosen):
         file = place_of(chosen)
+        short = name or _short_name(file.name)
         return Pull(short, f"llamacpp:{file}", lambda progress: [download_from(chosen, progress)])
     if not chosen.startswith(PREFIX):
         raise ModelError(
             f"There is no recommended model {chosen!r}{did_you_mean(chosen, recommended)}; there are "
             f"{', '.join(recommended)}, and hf:ORG/REPO names any other."
         )
+    short = name or (source if source in recommended else _short_name(chosen))
     model = hub_model(chosen)
     return Pull(short, f"llamacpp:{model.name}", lambda progress: download(model, progress))
 
@@ -83,6 +84,8 @@ def pulled(pull: Pull, progress: OnProgress, *, replace: bool = False) -> list[P
     check_name(pull.name, replace=replace or pull.is_named)
     files = pull.fetch(progress)
     if not pull.is_named:
+        if replace:
+            forget_name(pull.name)  # with its options, which are another model's
         try:
             keep_name(pull.name, pull.spec, replace=replace)
         except SettingsError:
@@ -95,4 +98,4 @@ def _short_name(source: str) -> str:
     """A name for models.toml, such as `meta-llama-3.1-8b-instruct`."""
     last = source.rpartition("/")[2].removesuffix(".gguf")
     repository = last.partition(":")[0].removesuffix("-GGUF")
-    return _UNUSUAL.sub("-", repository).strip("-.").lower()[:60]
+    return _UNUSUAL.sub("-", repository).strip("-.").lower()[:60] or "model"

@@ -68,6 +68,17 @@ CONTROL_TEXTS: Final = frozenset(
 """Texts that are control tokens in some vocabularies; an engine must not drop them from an answer."""
 
 
+def marks_in(template: str) -> ReasoningMarks | None:
+    """The marks that a chat template mentions; None for a model that does not reason."""
+    found = (one for one in FORMATS if one.opens in template or _closes_in(one, template))
+    return next(found, None)
+
+
+def _closes_in(marks: ReasoningMarks, text: str) -> bool:
+    """Whether a text has the closing mark, if this means nothing else to any model."""
+    return marks.closes in _STRAY and marks.closes in text
+
+
 class Part(NamedTuple):
     """A piece of an answer or of its reasoning."""
 
@@ -164,11 +175,19 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
     A closing mark without an opening one ends reasoning that the prompt has opened.
     """
-    opened = (one for one in FORMATS if one.closes in _STRAY and one.closes in text)
-    splitter = ReasoningSplitter(next((one for one in opened if one.opens not in text), None))
+    place, closing = _first_closing(text)
+    is_opened = closing is None or closing.opens in text[:place]
+    splitter = ReasoningSplitter(None if is_opened else closing)
     parts = [*splitter.push(text), *splitter.end()]
     answer = "".join(part.text for part in parts if not part.is_reasoning)
     return answer, "".join(part.text for part in parts if part.is_reasoning).strip()
+
+
+def _first_closing(text: str) -> tuple[int, ReasoningMarks | None]:
+    """The first closing mark of a text: its place and its family."""
+    found = [(text.find(one.closes), number) for number, one in enumerate(FORMATS) if _closes_in(one, text)]
+    place, number = min(found, default=(-1, -1))
+    return place, FORMATS[number] if found else None
 
 
 AnyMessage = TypeVar("AnyMessage", bound=BaseMessage)
@@ -213,8 +232,9 @@ class ReasoningChunks:
         self.splitter = ReasoningSplitter()
         self._opened = opened
         self._unclear = ""
-        self.closed_unopened = False
-        """Whether a closing mark came without an opening one."""
+        self._was_cut = False
+        self.opens: bool | None = None
+        """Whether the prompt has opened reasoning; None if the answer does not tell."""
 
     def push(self, chunk: ChatGenerationChunk) -> Iterator[ChatGenerationChunk]:
         """Add a chunk, and yield those that are certain."""
@@ -222,6 +242,7 @@ class ReasoningChunks:
         if not isinstance(message.content, str):
             yield chunk
             return
+        self._was_cut |= (chunk.generation_info or {}).get("finish_reason") == "length"
         if self._opened:
             message.content = self._clear(message)
         if self.splitter.passes(message.content):
@@ -229,7 +250,8 @@ class ReasoningChunks:
             return
         before = self.splitter.strays
         parts = self.splitter.push(message.content)
-        self.closed_unopened |= self.splitter.strays > before
+        if self.splitter.strays > before:
+            self.opens = True
         if getattr(message, "chunk_position", None) == "last":
             parts += self.splitter.end()
         yield from chunks_of(parts)
@@ -239,20 +261,27 @@ class ReasoningChunks:
 
     def end(self) -> Iterator[ChatGenerationChunk]:
         """Yield the rest, if the stream had no last chunk."""
-        parts = self.splitter.push(self._unclear) if self._unclear else []
-        self._unclear = ""
+        text = self._settled(None) if self._opened else ""
+        parts = self.splitter.push(text) if text else []
         yield from chunks_of([*parts, *self.splitter.end()])
 
     def _clear(self, message: BaseMessage) -> str:
         """The text up to now once it is clear whether it began with reasoning; until then nothing."""
         self._unclear += str(message.content)
-        closing = next((one for one in FORMATS if one.closes in self._unclear), None)
+        _, closing = _first_closing(self._unclear)
         is_apart = bool(message.additional_kwargs.get(REASONING))
         is_over = getattr(message, "chunk_position", None) == "last"
         if closing is None and not is_apart and not is_over:
             return ""
+        return self._settled(closing)
+
+    def _settled(self, closing: ReasoningMarks | None) -> str:
+        """The held-back text, from which on nothing is held back."""
         text, self._unclear, self._opened = self._unclear, "", False
-        if closing is not None and closing.opens not in text:
+        if closing is None and self._was_cut:
+            closing = FORMATS[0]  # the limit came before the end of the reasoning
+        self.opens = closing is not None and not text.lstrip().startswith(closing.opens)
+        if self.opens:
             self.splitter = ReasoningSplitter(closing)
         return text
 

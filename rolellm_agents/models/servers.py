@@ -54,7 +54,7 @@ class ServedModel:
 
 
 def served_models(ports: Iterable[int] = tuple(PORTS)) -> list[ServedModel]:
-    """Ask the servers on this machine for their models; takes at most 150 ms.
+    """Ask the servers on this machine for their models; takes about 150 ms.
 
     Args:
         ports: the ports of loopback to ask.
@@ -103,7 +103,7 @@ def _served(entry: dict[str, Any], host: str, port: int) -> ServedModel | None:
     return ServedModel(
         name=entry["id"],
         server=_OWNERS.get(owner) or PORTS.get(port, "a server"),
-        base_url=f"http://{host}:{port}/v1",
+        base_url=f"http://{f'[{host}]' if ':' in host else host}:{port}/v1",
         context=context if isinstance(context, int) else None,
     )
 

@@ -96,7 +96,7 @@ def bubbles(pilot: Pilot[Any]) -> list[tuple[str, str, str]]:
             shown(bubble.query_one(".note", Static)),
         )
         for bubble in pilot.app.screen.query(Bubble)
-        if bubble.query(".note")  # not before it is composed
+        if bubble.query(".note") and bubble.query(".speaker")  # not before it is composed
     ]
 
 

@@ -190,3 +190,12 @@ def test_calls_are_found_however_the_stream_is_cut(places: list[int]) -> None:
         whole += chunk.message
     assert whole.text == "Well. "
     assert [call["args"] for call in whole.tool_calls] == [{"sides": 6}, {"sides": 20}]
+
+
+def test_white_space_of_the_text_after_a_call_is_kept() -> None:
+    text = (
+        f"<tool_call>\n{json.dumps({'name': 'dice', 'arguments': {}})}\n</tool_call>\n\nIt is 4.\n\nGood."
+    )
+    splitter = ToolCallSplitter()
+    chunks = [part for letter in text for part in splitter.push(letter)] + splitter.end()
+    assert "".join(part.text for part in chunks) == "It is 4.\n\nGood."

@@ -195,6 +195,11 @@ def test_a_file_of_any_address_is_pulled_resumed_and_removed(
     (file,) = json.loads(done.stdout)["files"]
     assert Path(file).read_bytes() == gguf
     assert downloads(hub)[-1][1] == f"bytes={len(gguf) // 2}-"
+    # A file of the same name from another address is another model.
+    hub.repositories["ada/other"] = {"lamp-Q4_K_M.gguf": gguf + b"\0"}
+    other = f"{hub.url}/elsewhere/ada/other/lamp-Q4_K_M.gguf"
+    second = rolellm("models", "pull", other, "--name", "other", "--json", env=env)
+    assert Path(json.loads(second.stdout)["files"][0]).read_bytes() == gguf + b"\0"
     assert rolellm("models", "remove", "lamp-q4-k-m", env=env).returncode == 0
     assert not Path(file).exists()
     page = rolellm("models", "pull", f"{hub.url}/index.html", env=env)

@@ -24,6 +24,8 @@ from rolellm_agents.models.separated import separated
 from rolellm_graphs.role.chat_model import RoleChatModel
 from rolellm_graphs.role.graph import role_graph
 
+TOOL = {"type": "function", "function": {"name": "dice", "parameters": {"type": "object"}}}
+CALL = '{"name": "dice", "arguments": {}}'
 _HEAD = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
 ASKED: list[Turn] = [{"role": "user", "content": "Where is it?"}]
 # Shapes of published templates: the switch of Qwen 3, the opened reasoning of DeepSeek R1, gpt-oss.
@@ -38,6 +40,30 @@ HARMONY = (
     "'<|end|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}"
     "{# <|channel|>analysis #}"
 )
+
+
+def test_a_template_that_only_shares_a_mark_does_not_reason() -> None:
+    """Phi's turns end with `<|end|>`, as the reasoning of gpt-oss does."""
+    phi = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}<|assistant|>"
+    template = ChatTemplate(phi, bos="", eos="")
+    assert template.reasoning is None
+    assert template.render(ASKED).endswith("<|assistant|>")
+
+
+@pytest.mark.parametrize("thinking", ["low", "high"])
+def test_an_answer_fits_after_reasoning_in_a_short_context(thinking: str, tmp_path: Path) -> None:
+    file = make_tiny_gguf(tmp_path / "tiny.gguf", seed=5, template=OPENED)
+    model = ChatLlamaCpp(model_path=file, n_ctx=256, seed=1, max_tokens=40, temperature=1)
+    assert model.invoke("Where is it? " * 9, thinking=thinking).text
+
+
+def test_a_thought_before_a_call_is_no_text(tmp_path: Path) -> None:
+    """With tools, the grammar lets a model write anything before a call."""
+    file = make_tiny_gguf(tmp_path / "tiny.gguf", seed=5)
+    answer = ChatLlamaCpp(model_path=file)._answer([HumanMessage("Hi")], None, {"tools": [TOOL]})
+    pieces = ("<think>", "secret", "</think>", "Hello.", "<tool_call>\n", CALL, "\n</tool_call>", "\n")
+    said = "".join(chunk.text for piece in pieces for chunk in answer.take(piece))
+    assert said == "Hello."
 
 
 @pytest.mark.parametrize(
@@ -236,6 +262,26 @@ def test_reasoning_that_the_prompt_has_opened_is_held_back(words: tuple[str, ...
         other = get_model("openai:unheard-of", base_url=server.url)
         list(other.stream("Where?"))
         assert "".join(chunk.text for chunk in other.stream("Where?")) == said
+
+
+def test_opened_reasoning_may_mention_its_own_mark() -> None:
+    words = ("I must not write <think> tags. ", "Goose!</think>", "Nothing.")
+    with serving(Answer(body=stream_of(*words, end=finished()), content_type=SSE)) as server:
+        model = get_model("openai:qwen3-4b-thinking-2507", base_url=server.url)
+        assert "".join(chunk.text for chunk in model.stream("Where?")) == "Nothing."
+
+
+def test_reasoning_that_was_cut_is_no_answer_and_a_stray_mark_delays_one_answer() -> None:
+    cut = stream_of("The goose ", "has it", end=finished("length"))
+    with serving(Answer(body=cut, content_type=SSE)) as server:
+        model = get_model("openai:deepseek-r1", base_url=server.url)
+        assert "".join(chunk.text for chunk in model.stream("Where?")) == ""
+    plain = stream_of("Noth", "ing.", end=finished())
+    with serving(Answer(body=plain, content_type=SSE)) as server:
+        other: Any = get_model("openai:other", base_url=server.url)
+        other._opens = True
+        assert [chunk.text for chunk in other.stream("Where?") if chunk.text] == ["Nothing."]
+        assert [chunk.text for chunk in other.stream("Where?") if chunk.text] == ["Noth", "ing."]
 
 
 def test_the_switch_is_sent_in_the_words_of_servers() -> None:

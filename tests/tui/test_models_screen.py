@@ -103,6 +103,8 @@ async def test_what_goes_wrong_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         await choose(pilot, 2)
         await until(pilot, lambda: "The disk is full" in shown(pilot))
         await pilot.press("d")
+        await until(pilot, lambda: "Press d again to delete lamp" in shown(pilot))
+        await pilot.press("d")
         await until(pilot, lambda: "There is no model 'lamp' here" in shown(pilot))
 
 

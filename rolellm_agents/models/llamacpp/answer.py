@@ -26,6 +26,10 @@ BUDGETS: Final[Mapping[Thinking, int]] = MappingProxyType(
 """The most tokens of reasoning."""
 
 
+_MARKS: Final = 32
+"""Tokens for the marks between reasoning and answer."""
+
+
 @dataclass(frozen=True)
 class AnswerRequest:
     """One call, ready for the engine."""
@@ -73,7 +77,7 @@ class Answer:
         """Submit the next call to the engine."""
         request, sampling = self._request, self._request.sampling
         if (opened := self._splitter.inside) is not None:
-            sampling = replace(sampling, max_tokens=BUDGETS[request.thinking], stop=(opened.closes,))
+            sampling = replace(sampling, max_tokens=self._longest_reasoning(), stop=(opened.closes,))
         self.is_waiting = False
         plain = request.continues or bool(sampling.grammar)
         return request.loaded.engine.submit(
@@ -85,10 +89,20 @@ class Answer:
             neutral=self._neutral,
         )
 
+    def _longest_reasoning(self) -> int:
+        """The most tokens of reasoning after which an answer still fits into the context."""
+        n_ctx = self._request.loaded.n_ctx
+        answer = min(self._request.sampling.max_tokens, n_ctx // 8) + _MARKS
+        return max(1, min(BUDGETS[self._request.thinking], n_ctx - len(self.prompt) - answer))
+
     def take(self, item: str | Finished) -> Iterator[ChatGenerationChunk]:
         """The chunks of an item of the engine's stream."""
         if self._request.has_tools:
-            yield from self._calls.push(item) if isinstance(item, str) else self._calls.end()
+            for chunk in self._calls.push(item) if isinstance(item, str) else self._calls.end():
+                if chunk.message.content:
+                    yield from self._chunks(self._splitter.push(str(chunk.message.content)))
+                else:
+                    yield chunk
         elif isinstance(item, str) and self._request.sampling.grammar:
             yield ChatGenerationChunk(message=AIMessageChunk(content=item))
         if isinstance(item, str) and self._request.sampling.grammar:
@@ -99,7 +113,8 @@ class Answer:
             return
         inside = self._splitter.inside
         yield from self._chunks(self._splitter.end())
-        if inside is not None and self._first is None and item.reason != "cancelled":
+        is_cut = inside is not None and self._first is None and item.reason != "cancelled"
+        if is_cut and inside is not None and not self._request.sampling.grammar:
             self._answer_now(inside, item)
         else:
             yield ChatGenerationChunk(message=self._last_message(item))

@@ -13,7 +13,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.reasoning import FORMATS, ReasoningMarks
+from rolellm_agents.models.reasoning import ReasoningMarks, marks_in
 
 Turn = dict[str, Any]
 """`{"role": …, "content": …}`, the message format of chat templates; calls of tools are in `tool_calls`."""
@@ -83,8 +83,7 @@ def _turn_of(message: BaseMessage, takes_tools: bool) -> Turn:
         calls = [{"name": call["name"], "arguments": call["args"]} for call in message.tool_calls]
         if takes_tools:
             return {**turn, "tool_calls": [{"type": "function", "function": call} for call in calls]}
-        written = (f"{CALL_STARTS}\n{_to_json(call)}\n{CALL_ENDS}" for call in calls)
-        return {**turn, "content": "\n".join(filter(None, [message.text, *written]))}
+        return {**turn, "content": "\n".join(filter(None, [message.text, *map(_written_call, calls)]))}
     return turn
 
 
@@ -131,7 +130,7 @@ class ChatTemplate:
         environment.globals["strftime_now"] = _strftime_now
         environment.filters["tojson"] = _to_json
         self._special = {"bos_token": bos, "eos_token": eos}
-        self.reasoning = next((one for one in FORMATS if one.opens in source or one.closes in source), None)
+        self.reasoning = marks_in(source)
         """The marks of the model's reasoning; None for a model that does not reason."""
         self.takes_tools = CALL_STARTS in source and _mentions_tools(environment, source)
         """Whether the template describes tools, and writes calls in the form that `tools.py` reads."""
@@ -210,10 +209,20 @@ def _beginning(prompt: str, marks: ReasoningMarks | None, thinking: bool) -> str
     return f"\n{marks.closes}\n\n" if is_open else marks.answers
 
 
+def _without_calls(turn: Turn) -> Turn:
+    """The turn with calls of tools as text, because merged turns have nothing but text."""
+    calls = [call["function"] for call in turn.get("tool_calls") or ()]
+    return {**turn, "content": "\n".join(filter(None, [turn["content"], *map(_written_call, calls)]))}
+
+
+def _written_call(call: Mapping[str, Any]) -> str:
+    return f"{CALL_STARTS}\n{_to_json(call)}\n{CALL_ENDS}"
+
+
 def fold(turns: Sequence[Turn]) -> list[Turn]:
     """Merge turns so that user and assistant alternate, the user first; system turns become user turns."""
     folded: list[Turn] = []
-    for turn in turns:
+    for turn in map(_without_calls, turns):
         role = "assistant" if turn["role"] == "assistant" else "user"
         if not folded and role == "assistant":
             folded.append({"role": "user", "content": "…"})

@@ -137,7 +137,7 @@ class ToolCallSplitter:
         self.calls = 0
         """Number of calls so far."""
         self._held = ""
-        self._in_call = False
+        self._in_call = self._after_call = False
 
     def push(self, text: str) -> list[ChatGenerationChunk]:
         """Add text, and return the chunks that are certain. A call is one chunk."""
@@ -163,8 +163,9 @@ class ToolCallSplitter:
         return CALL_ENDS if self._in_call else CALL_STARTS
 
     def _text(self, text: str) -> list[ChatGenerationChunk]:
-        """Text; line breaks between calls are none."""
-        said = text if not self.calls or text.strip() else ""
+        """Text; line breaks after a call are none."""
+        said = text.lstrip() if self._after_call else text
+        self._after_call = self._after_call and not said
         return [ChatGenerationChunk(message=AIMessageChunk(content=said))] if said else []
 
     def _call(self, text: str) -> list[ChatGenerationChunk]:
@@ -176,6 +177,7 @@ class ToolCallSplitter:
             index=self.calls,
         )
         self.calls += 1
+        self._after_call = True
         return [ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=[chunk]))]
 
 

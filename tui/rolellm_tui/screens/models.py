@@ -54,6 +54,7 @@ class ModelsScreen(ModalScreen[bool]):
         super().__init__()
         self._given = given
         self._listed: list[KnownModel] = []
+        self._to_remove = ""
         self._stop = threading.Event()
         self._download: Worker[None] | None = None
 
@@ -74,8 +75,9 @@ class ModelsScreen(ModalScreen[bool]):
 
     @work(group="list", exclusive=True, exit_on_error=False)
     async def _load(self) -> None:
-        self._listed = await asyncio.to_thread(known_models)
+        found = await asyncio.to_thread(known_models)
         current = await asyncio.to_thread(lambda: load_settings().model)
+        self._listed = found
         shown = self.query_one("#models", OptionList)
         shown.clear_options()
         shown.add_options([Option(_row(one, one.name == current)) for one in self._listed])
@@ -85,7 +87,9 @@ class ModelsScreen(ModalScreen[bool]):
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         model = self._listed[event.option_index]
-        if self._given is not None:
+        if self._is_downloading:
+            self._complaint.show_message("A model is being downloaded; Esc stops it.")
+        elif self._given is not None:
             self._complaint.complain(f"{self._given.by} sets the model; start without it to choose here.")
         elif model.kind == "recommended":
             self._start_download(model.name)
@@ -103,9 +107,6 @@ class ModelsScreen(ModalScreen[bool]):
     # Downloads
 
     def _start_download(self, name: str) -> None:
-        if self._is_downloading:
-            self._complaint.show_message("Another model is being downloaded; Esc stops it.")
-            return
         self._stop.clear()
         self._complaint.show_message(f"Downloading {name}. Esc stops; choosing it again goes on.")
         bar = self.query_one(ProgressBar)
@@ -155,12 +156,18 @@ class ModelsScreen(ModalScreen[bool]):
     # Keys
 
     def action_remove(self) -> None:
-        """Delete the downloaded model under the cursor."""
+        """Delete the downloaded model under the cursor, when the key is pressed twice."""
         place = self.query_one("#models", OptionList).highlighted
-        if place is None:
+        if place is None or self._is_downloading:
             return
+        name = self._listed[place].name
+        if self._to_remove != name:
+            self._to_remove = name
+            self._complaint.show_message(f"Press d again to delete {name} from the disk.")
+            return
+        self._to_remove = ""
         try:
-            freed = removed_model(self._listed[place].name)
+            freed = removed_model(name)
         except RoleLLMError as error:
             self._complaint.complain(error)
             return

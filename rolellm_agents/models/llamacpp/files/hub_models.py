@@ -7,7 +7,7 @@ and `HF_TOKEN` apply. Nothing here uses the network except `download`.
 import hashlib
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -66,10 +66,15 @@ def hub_model(name: str) -> HubModel:
 
 def downloaded(model: HubModel) -> list[Path]:
     """The complete file of a model in the cache, or all of its parts in order; empty if it is not there."""
-    found = [file for folder in _snapshots(model.repository) for file in folder.rglob("*.gguf")]
-    names = {str(file): file for file in found if file.exists()}
-    chosen = chosen_files(names, model.variant)
-    return [names[name] for name in chosen]
+    return next(_copies(model), [])
+
+
+def _copies(model: HubModel) -> Iterator[list[Path]]:
+    """The complete copies of a model in the cache, the newest first."""
+    for folder in _snapshots(model.repository):
+        names = {str(file): file for file in folder.rglob("*.gguf") if file.exists()}
+        if chosen := chosen_files(names, model.variant):
+            yield [names[name] for name in chosen]
 
 
 def downloaded_models() -> list[tuple[HubModel, list[Path]]]:
@@ -79,12 +84,10 @@ def downloaded_models() -> list[tuple[HubModel, list[Path]]]:
     models: list[tuple[HubModel, list[Path]]] = []
     for folder in sorted(Path(HF_HUB_CACHE).glob("models--*--*")):
         repository = folder.name.removeprefix("models--").replace("--", "/", 1)
-        files = {str(file): file for one in _snapshots(repository) for file in one.rglob("*.gguf")}
-        for name in sorted(_first_parts(files)):
-            variant = _quantization(name) or Path(name).name
-            chosen = chosen_files([name, *files], variant)
-            if chosen and all(files[one].exists() for one in chosen):
-                models.append((HubModel(repository, variant), [files[one] for one in chosen]))
+        names = [str(file) for one in _snapshots(repository) for file in one.rglob("*.gguf")]
+        variants = {_quantization(name) or Path(name).name for name in _first_parts(names)}
+        found = (HubModel(repository, variant) for variant in sorted(variants))
+        models += [(model, files) for model in found if (files := downloaded(model))]
     return models
 
 
@@ -98,14 +101,14 @@ def remove(model: HubModel) -> int:
         ModelError: it is not there.
         StorageError: it cannot be deleted.
     """
-    files = downloaded(model)
+    files = [file for copy in _copies(model) for file in copy]
     if not files:
         raise ModelError(f"{model.name} is not on this machine; “rolellm models list” shows what is.")
     freed = 0
     try:
         for file in files:
             blob = file.resolve()
-            freed += blob.stat().st_size
+            freed += blob.stat().st_size if blob.exists() else 0
             file.unlink()
             blob.unlink(missing_ok=True)
     except OSError as error:
