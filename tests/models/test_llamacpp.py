@@ -222,7 +222,7 @@ def test_a_file_cut_short_is_one_sentence_and_no_crash(tmp_path: Path, kept: int
     file = tmp_path / "short.gguf"
     with embedded_gguf().open("rb") as whole:
         file.write_bytes(whole.read(kept))
-    with pytest.raises(ModelError, match=r"llama\.cpp cannot load .*short\.gguf: .+may be truncated"):
+    with pytest.raises(ModelError, match=r"short\.gguf is damaged: .+; download it again"):
         ChatLlamaCpp(model_path=file).load()
 
 

@@ -297,7 +297,7 @@ async def test_a_model_file_that_cannot_be_loaded_is_told_before_anything_is_sai
     with embedded_gguf().open("rb") as whole:
         file.write_bytes(whole.read(3_000_000))
     async with role_app(ChatLlamaCpp(model_path=file), transcript, first=ada).run_test() as pilot:
-        await until(pilot, lambda: "llama.cpp cannot load" in status(pilot))
+        await until(pilot, lambda: "damaged" in status(pilot))
         assert pilot.app.screen.query_one("#status").has_class("error")
 
 

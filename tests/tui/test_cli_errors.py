@@ -89,7 +89,7 @@ def test_a_name_or_a_value_that_is_wrong(arguments: tuple[str, ...], expected: s
     ("bytes_kept", "expected"),
     [
         (0, "{file} is not a GGUF file; llama.cpp reads no other kind."),
-        (3_000_000, "llama.cpp cannot load {file}: "),
+        (3_000_000, "{file} is damaged: "),
     ],
     ids=["empty", "truncated"],
 )
