@@ -216,6 +216,20 @@ def test_a_file_of_another_kind_is_told(tmp_path: Path) -> None:
         check_gguf(file)
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+        {"type": "image", "base64": "AA==", "mime_type": "image/png"},
+        {"type": "audio", "base64": "AA==", "mime_type": "audio/wav"},
+    ],
+)
+def test_a_picture_is_not_left_out_in_silence(small_model: ChatLlamaCpp, block: dict[str, Any]) -> None:
+    seen = HumanMessage([{"type": "text", "text": "What is this?"}, block])
+    with pytest.raises(ModelError, match=f"reads only text, and .* type '{block['type']}'"):
+        small_model.invoke([seen])
+
+
 @pytest.mark.core
 @pytest.mark.parametrize("kept", [4, 100, 3_000_000, 90_000_000])
 def test_a_file_cut_short_is_one_sentence_and_no_crash(tmp_path: Path, kept: int) -> None:

@@ -247,6 +247,7 @@ class ChatLlamaCpp(StreamedChatModel):
     def _answer(
         self, messages: list[BaseMessage], stop: list[str] | None, options: dict[str, Any]
     ) -> Answer:
+        _refuse_media(messages, self.model_path.name)
         loaded = self.load()
         sampling = self._sampling(stop, options)
         thinking = self._thinking(messages, sampling, options)
@@ -364,6 +365,24 @@ def _fitting(
         return len(loaded.prompt(_safe_turns(part, loaded.model), tools=tools))
 
     return fit_messages(messages, room, count)
+
+
+_MEDIA = frozenset(
+    ("image", "image_url", "input_image", "audio", "input_audio", "video", "file", "input_file")
+)
+"""The types of content blocks of LangChain and OpenAI that are no text."""
+
+
+def _refuse_media(messages: Sequence[BaseMessage], name: str) -> None:
+    """Raise for a picture or sound, which would be left out without a word."""
+    for message in messages:
+        for block in message.content if isinstance(message.content, list) else ():
+            kind = block.get("type", "") if isinstance(block, dict) else ""
+            if kind in _MEDIA:
+                raise ModelError(
+                    f"{name} reads only text, and a message contains a part of the type {kind!r}; leave it "
+                    "out, or use a model behind a server that reads it."
+                )
 
 
 def _is_continued(messages: Sequence[BaseMessage]) -> bool:
