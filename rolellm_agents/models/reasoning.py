@@ -79,7 +79,7 @@ def _closes_in(marks: ReasoningMarks, text: str) -> bool:
     return marks.closes in _STRAY and marks.closes in text
 
 
-class Part(NamedTuple):
+class SplitPart(NamedTuple):
     """A piece of an answer or of its reasoning."""
 
     text: str
@@ -111,10 +111,10 @@ class ReasoningSplitter:
         self._answered = True
         return True
 
-    def push(self, text: str) -> list[Part]:
+    def push(self, text: str) -> list[SplitPart]:
         """Add text, and return the parts that are certain."""
         self._held += text
-        parts: list[Part] = []
+        parts: list[SplitPart] = []
         if not _FIRST.isdisjoint(self._held):
             while (found := self._next_mark()) is not None:
                 place, mark = found
@@ -128,12 +128,12 @@ class ReasoningSplitter:
         self._held = self._held[sure:]
         return parts
 
-    def end(self) -> list[Part]:
+    def end(self) -> list[SplitPart]:
         """The held-back text, at the end of the answer."""
-        parts: list[Part] = []
+        parts: list[SplitPart] = []
         self._add(self._held, parts)
         if self._blank and not self._reasoned:
-            parts.append(Part(self._blank, is_reasoning=False))
+            parts.append(SplitPart(self._blank, is_reasoning=False))
         self._held = self._blank = ""
         return parts
 
@@ -158,7 +158,7 @@ class ReasoningSplitter:
         elif mark in (self.inside.closes, _ANSWER_FOLLOWS):
             self.inside = None
 
-    def _add(self, text: str, parts: list[Part]) -> None:
+    def _add(self, text: str, parts: list[SplitPart]) -> None:
         if self.inside is None and not self._answered:
             text = self._blank + text
             self._blank = "" if text.strip() else text
@@ -167,7 +167,7 @@ class ReasoningSplitter:
             self._answered = bool(text)
             text = text.lstrip() if self._reasoned else text
         if text:
-            parts.append(Part(text, self.inside is not None))
+            parts.append(SplitPart(text, self.inside is not None))
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
@@ -286,7 +286,7 @@ class ReasoningChunks:
         return text
 
 
-def chunks_of(parts: Iterable[Part]) -> Iterator[ChatGenerationChunk]:
+def chunks_of(parts: Iterable[SplitPart]) -> Iterator[ChatGenerationChunk]:
     """Chunks with the parts of an answer as content, and those of its reasoning apart."""
     for text, is_reasoning in parts:
         if is_reasoning:

@@ -18,7 +18,13 @@ from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, Stre
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 from rolellm_agents.models.llamacpp.loaded import LoadedModel
 from rolellm_agents.models.llamacpp.tools import ToolCallSplitter
-from rolellm_agents.models.reasoning import Part, ReasoningMarks, ReasoningSplitter, Thinking, chunks_of
+from rolellm_agents.models.reasoning import (
+    ReasoningMarks,
+    ReasoningSplitter,
+    SplitPart,
+    Thinking,
+    chunks_of,
+)
 
 BUDGETS: Final[Mapping[Thinking, int]] = MappingProxyType(
     {"off": 0, "low": 256, "medium": 1024, "high": 4096}
@@ -31,7 +37,7 @@ _MARKS: Final = 32
 
 
 @dataclass(frozen=True)
-class AnswerRequest:
+class EngineRequest:
     """One call, ready for the engine."""
 
     loaded: LoadedModel
@@ -53,10 +59,10 @@ class AnswerRequest:
         return None if self.sampling.grammar else self.loaded.model.template.reasoning
 
 
-class Answer:
+class ReasonedAnswer:
     """An answer as chunks. Reasoning is a call of the engine by itself, and the answer a second one."""
 
-    def __init__(self, request: AnswerRequest, model_name: str) -> None:
+    def __init__(self, request: EngineRequest, model_name: str) -> None:
         """Prepare the answer of a request."""
         self._request = request
         self._model_name = model_name
@@ -119,7 +125,7 @@ class Answer:
         else:
             yield ChatGenerationChunk(message=self._last_message(item))
 
-    def _chunks(self, parts: list[Part]) -> Iterator[ChatGenerationChunk]:
+    def _chunks(self, parts: list[SplitPart]) -> Iterator[ChatGenerationChunk]:
         self._reasoning += "".join(part.text for part in parts if part.is_reasoning)
         return chunks_of(parts)
 

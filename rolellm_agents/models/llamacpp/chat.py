@@ -18,7 +18,7 @@ from pydantic import Field, PrivateAttr
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp import library
-from rolellm_agents.models.llamacpp.answer import BUDGETS, Answer, AnswerRequest
+from rolellm_agents.models.llamacpp.answer import BUDGETS, EngineRequest, ReasonedAnswer
 from rolellm_agents.models.llamacpp.contrast import neutral_messages
 from rolellm_agents.models.llamacpp.engine.jobs import PrefillJob
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
@@ -246,7 +246,7 @@ class ChatLlamaCpp(StreamedChatModel):
 
     def _answer(
         self, messages: list[BaseMessage], stop: list[str] | None, options: dict[str, Any]
-    ) -> Answer:
+    ) -> ReasonedAnswer:
         _refuse_media(messages, self.model_path.name)
         loaded = self.load()
         sampling = self._sampling(stop, options)
@@ -259,8 +259,8 @@ class ChatLlamaCpp(StreamedChatModel):
         kept, dropped = _fitting(messages, loaded, room, native)
         thinks = thinking != "off"
         prompt = loaded.prompt(_safe_turns(kept, loaded.model), thinking=thinks, tools=native)
-        return Answer(
-            AnswerRequest(
+        return ReasonedAnswer(
+            EngineRequest(
                 loaded=loaded,
                 prompt=prompt,
                 sampling=sampling,
