@@ -17,6 +17,7 @@ from rolellm_graphs.events import (
     SpeakerChosen,
     TokenDelta,
     TurnFailed,
+    Waiting,
     YourTurn,
 )
 from rolellm_graphs.profile import ProfileRequest, build_profile, profile_graph
@@ -52,6 +53,7 @@ __all__ = [
     "Stage",
     "TokenDelta",
     "TurnFailed",
+    "Waiting",
     "YourTurn",
     "build_profile",
     "opentelemetry_handler",

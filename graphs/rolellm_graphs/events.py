@@ -39,6 +39,19 @@ class TokenDelta:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """A model's server refuses for the moment; the request is sent again after a wait."""
+
+    seconds: float
+    reason: str
+    """The beginning of a sentence: which model, and the server's status."""
+
+    def __str__(self) -> str:
+        """The sentence to show."""
+        return f"{self.reason}; trying again in {self.seconds:.0f} s."
+
+
+@dataclass(frozen=True, kw_only=True)
 class MessageDone:
     """The transcript contains a finished message: the user's line, or an answer."""
 
@@ -54,7 +67,7 @@ class TurnFailed:
     """The part of the answer that was received; None if there is none."""
 
 
-Event = Recalled | Prompted | TokenDelta | MessageDone | TurnFailed
+Event = Recalled | Prompted | Waiting | TokenDelta | MessageDone | TurnFailed
 """The events of a session."""
 
 

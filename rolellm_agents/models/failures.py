@@ -48,6 +48,18 @@ def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | No
     return None
 
 
+def describe_refusal(error: Exception, model: BaseChatModel) -> str:
+    """The beginning of a sentence about a server that refuses for the moment, with its status."""
+    status = getattr(error, "status_code", None)
+    verb = "takes no more requests now" if status == _RATE_LIMIT else "cannot answer now"
+    return f"{describe_model(model)} {verb} ({status})"
+
+
+def is_too_long(error: Exception) -> bool:
+    """Whether a server refused a prompt because it is too long."""
+    return bool(_TOO_LONG.search(str(error)))
+
+
 def _speaks_openai(model: BaseChatModel) -> TypeIs["ChatOpenAI"]:
     # The import is slow, and programs that use no server have not imported it.
     if "langchain_openai" not in sys.modules:
@@ -106,4 +118,5 @@ def _explain_refusal(message: str, status: int, name: str, place: str) -> ModelE
             )
 
 
+_RATE_LIMIT = 429
 _TOO_LONG = re.compile(r"context|too long|input token|reduce the length", re.IGNORECASE)

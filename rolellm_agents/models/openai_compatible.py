@@ -105,6 +105,7 @@ def make_openai(
     max_tokens: int | None = None,
     seed: int | None = None,
     thinking: Thinking | None = None,
+    max_retries: int = 0,
 ) -> ChatOpenAI:
     """Create a model that uses an OpenAI-compatible endpoint.
 
@@ -118,6 +119,8 @@ def make_openai(
         max_tokens: the maximum length of an answer in tokens; the server's default when None.
         seed: sampling seed, for servers that support seeds.
         thinking: how much a model that reasons does so before its answer; the server's default when None.
+        max_retries: how often a refused request is sent again without a word, for programs that call the
+            model directly. Graphs, sessions and runs send it again by themselves, and report each wait.
 
     Raises:
         ModelError: the key for OpenAI's own endpoint is missing, or the base URL or an option is invalid.
@@ -129,6 +132,8 @@ def make_openai(
         raise ModelError(f"The model 'openai:{name}' takes the name of a variable as api_key_env.")
     if not isinstance(timeout, int | float):
         raise ModelError(f"The model 'openai:{name}' takes a number of seconds as timeout.")
+    if not isinstance(max_retries, int) or max_retries < 0:
+        raise ModelError(f"The model 'openai:{name}' takes a whole number from 0 as max_retries.")
     if thinking is not None and thinking not in get_args(Thinking):
         raise ModelError(f"The model 'openai:{name}' takes {', '.join(get_args(Thinking))} as thinking.")
     key = os.environ.get(api_key_env)
@@ -148,7 +153,7 @@ def make_openai(
         api_key=SecretStr(key or "none"),
         use_responses_api=False,
         stream_usage=True,
-        max_retries=1,
+        max_retries=max_retries,
         timeout=openai.Timeout(timeout, connect=_CONNECT_SECONDS),
         temperature=temperature,
         max_completion_tokens=max_tokens,

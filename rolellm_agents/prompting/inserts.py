@@ -82,7 +82,7 @@ def character_note(persona: Persona, user: str) -> list[PromptInsert]:
 
 def authors_note(note: str, persona: Persona, user: str) -> list[PromptInsert]:
     """SillyTavern's author's note: instructions of the person who directs the conversation."""
-    words = _filled(note, persona, user, original=None)
+    words = _filled(note, persona, user, original=None) if note else ""
     return [PromptInsert(kind="author-note", text=words, position="at_depth")] if words else []
 
 

@@ -53,13 +53,21 @@ def _is_connection_error(error: BaseException) -> bool:
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """The response's `Retry-After` header in seconds."""
+    """The seconds in the response's `Retry-After-Ms` (OpenAI, Azure) or `Retry-After` header."""
     headers = getattr(getattr(error, "response", None), "headers", None)
-    try:
-        seconds = float(headers["retry-after"]) if headers is not None else math.nan
-    except (KeyError, TypeError, ValueError):
+    if headers is None:
         return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    milliseconds = _number(headers.get("retry-after-ms"))
+    seconds = _number(headers.get("retry-after")) if milliseconds is None else milliseconds / 1000
+    return None if seconds is None else max(0.0, seconds)
+
+
+def _number(value: object) -> float | None:
+    try:
+        number = float(value)  # type: ignore[arg-type]  # anything else is caught
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 class Backoff:

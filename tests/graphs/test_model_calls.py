@@ -2,11 +2,11 @@
 
 import asyncio
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from helpers.broken_servers import Answer, api_error, serving
+from helpers.failing import refused
 from helpers.oracle import Oracle
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -42,15 +42,6 @@ def calls_of(
     return ModelCalls(
         model, at_once=at_once, budget=budget or Budget(), backoff=(clock or Clock()).backoff()
     )
-
-
-def refused(status: int, **headers: str) -> Exception:
-    error: Any = RuntimeError("refused")
-    error.status_code = status
-    error.response = SimpleNamespace(
-        headers={key.replace("_", "-"): value for key, value in headers.items()}
-    )
-    return error  # type: ignore[no-any-return]
 
 
 ASKED = [HumanMessage("Who are you?")]

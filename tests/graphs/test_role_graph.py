@@ -17,6 +17,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from helpers.failing import refused, refusing_first
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import (
     AIMessage,
@@ -486,3 +487,24 @@ async def test_it_is_a_node_of_another_graph() -> None:
     ]
     spoken = [chunk.text for _, (chunk, metadata) in parts if metadata["langgraph_node"] == "speak"]
     assert "".join(spoken) == ANSWER
+
+
+# A server that refuses for the moment
+
+
+def test_a_refusal_is_waited_out_and_written_to_the_custom_stream() -> None:
+    refusals = [refused(503, retry_after="0"), refused(429, retry_after_ms="1")]
+    graph = role_graph(
+        ADA, model=FunctionModel(function=refusing_first(*refusals, answer=lambda _: ANSWER))
+    )
+    parts = list(graph.stream(said(LINE), stream_mode=["custom", "values"]))
+    waits = [data["backoff"] for mode, data in parts if mode == "custom"]
+    assert [wait["seconds"] for wait in waits] == [0, 0.001]
+    assert [wait["reason"].rpartition(" ")[2] for wait in waits] == ["(503)", "(429)"]
+    check_answer(parts[-1][1])
+
+
+def test_a_refusal_for_good_is_raised_at_once() -> None:
+    refusing = refusing_first(refused(401), answer=lambda _: ANSWER)
+    with pytest.raises(RuntimeError, match="refused"):
+        role_graph(ADA, model=FunctionModel(function=refusing)).invoke(said(LINE))

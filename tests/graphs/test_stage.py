@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from helpers.broken_servers import SSE, Answer, finished, serving, stream_of
+from helpers.failing import refused, refusing_first
 from helpers.scenes import (
     DIRECTORS,
     SCRIPT,
@@ -47,6 +48,7 @@ from rolellm_graphs.events import (
     SpeakerChosen,
     TokenDelta,
     TurnFailed,
+    Waiting,
     YourTurn,
 )
 from rolellm_graphs.scene.ensemble import Ensemble
@@ -324,6 +326,16 @@ async def test_what_goes_on_as_another_is_cut(transcript: Transcript) -> None:
     )
     await play(stage, 1)
     assert texts(stage.messages) == ["I am Ada."]
+    assert len(stage.tree()) == 1
+
+
+async def test_a_busy_server_delays_a_line_and_each_wait_is_told(transcript: Transcript) -> None:
+    busy = refusing_first(refused(429, retry_after="0"), answer=lambda _: "I shall fetch the lamp.")
+    stage = open_stage(transcript, models={"ada": FunctionModel(function=busy)})
+    events = await hear(stage.step())
+    kinds = [type(event) for event in events if not isinstance(event, TokenDelta)]
+    assert kinds == [SpeakerChosen, Recalled, Prompted, Waiting, MessageDone]
+    assert texts(stage.messages) == ["I shall fetch the lamp."]
     assert len(stage.tree()) == 1
 
 

@@ -61,8 +61,9 @@ def _chunk(choice: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def serving(answer: Answer) -> Iterator[LoopbackServer]:
-    """Run a server that gives `answer` to whatever it is asked; at the end all its threads are gone."""
+def serving(*answers: Answer) -> Iterator[LoopbackServer]:
+    """Run a server that gives these answers, the last one repeatedly; at the end its threads are gone."""
+    coming = list(answers)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -74,6 +75,7 @@ def serving(answer: Answer) -> Iterator[LoopbackServer]:
             self._answer()
 
         def _answer(self) -> None:
+            answer = coming.pop(0) if len(coming) > 1 else coming[0]
             body = answer.body.encode()
             self.send_response(answer.status)
             self.send_header("Content-Type", answer.content_type)

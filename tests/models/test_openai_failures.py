@@ -24,7 +24,7 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs.chat.session import Session
-from rolellm_graphs.events import Event, MessageDone, TurnFailed
+from rolellm_graphs.events import Event, MessageDone, TurnFailed, Waiting
 
 NAME = "openai:some-model"
 TOO_LONG = "This model's maximum context length is 4096 tokens, your messages have 5000"
@@ -202,11 +202,48 @@ async def test_any_other_refusal_says_what_to_do_next(status: int, holmes: Perso
     assert re.search(r"\); .+\.$", told), "there is no next step"
 
 
-@pytest.mark.parametrize("status", [429, 500])
-async def test_a_busy_server_is_asked_once_more(status: int, holmes: Persona) -> None:
+@pytest.mark.parametrize(("status", "tries"), [(429, 8), (500, 4), (503, 4), (529, 8)])
+async def test_a_busy_server_is_asked_again_until_patience_ends(
+    status: int, tries: int, holmes: Persona
+) -> None:
     with serving(api_error(status, "Not now", Retry_After_Ms="1")) as server:
         await failed_turn_at(server.url, holmes)
-    assert len(server.requests) == 2
+    assert len(server.requests) == tries
+
+
+GOOD_DAY = Answer(200, stream_of("Good", " day", end=finished()), SSE)
+
+
+async def test_each_wait_is_an_event_and_the_answer_comes_after_it(holmes: Persona) -> None:
+    refusals = [api_error(429, "Slow", Retry_After_Ms="1"), api_error(503, "Busy", Retry_After="0")]
+    with serving(*refusals, GOOD_DAY) as server:
+        events, session = await turn_at(server.url, holmes)
+    waits = [event for event in events if isinstance(event, Waiting)]
+    assert [wait.reason for wait in waits] == [
+        f"{NAME} takes no more requests now (429)",
+        f"{NAME} cannot answer now (503)",
+    ]
+    assert [wait.seconds for wait in waits] == [0.001, 0]
+    assert str(waits[0]) == f"{NAME} takes no more requests now (429); trying again in 0 s."
+    assert said(session)[1:] == [("sherlock-holmes", "Good day", "complete")]
+    assert len(server.requests) == 3
+
+
+async def test_a_wait_can_be_stopped(holmes: Persona) -> None:
+    with serving(api_error(429, "Slow", Retry_After="500"), GOOD_DAY) as server, Transcript() as transcript:
+        session = Session(holmes, transcript, model=model_at(server.url))
+        events = session.send("Who are you?")
+        async for event in events:
+            if isinstance(event, Waiting):
+                session.cancel()
+        assert len(server.requests) == 1
+        assert not session.answering
+
+
+async def test_a_prompt_that_is_too_long_is_refused_at_once_whatever_the_status(holmes: Persona) -> None:
+    with serving(api_error(500, TOO_LONG)) as server:
+        await failed_turn_at(server.url, holmes)
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("status", [400, 401, 404])

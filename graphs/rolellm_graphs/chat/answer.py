@@ -17,7 +17,8 @@ from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.graph_stream import GraphStream
 from rolellm_graphs.chat.recording import Recording
 from rolellm_graphs.chat.voice import Voice
-from rolellm_graphs.events import Event, MessageDone, Prompted, Recalled, TurnFailed
+from rolellm_graphs.events import Event, MessageDone, Prompted, Recalled, TurnFailed, Waiting
+from rolellm_graphs.role.backoff import BACKOFF
 from rolellm_graphs.role.graph import RoleContext, RoleInput
 from rolellm_graphs.role.prompt_parts import parts_of
 
@@ -105,7 +106,7 @@ class PendingAnswer:
             said,
             {"recursion_limit": _STEPS},
             context=RoleContext(seed=self._seed, note=note, answer_prefix=self._prefix),
-            stream_mode=["messages", "updates"],
+            stream_mode=["messages", "updates", "custom"],
             version="v2",
         )
 
@@ -114,6 +115,8 @@ class PendingAnswer:
         if part["type"] == "messages":
             chunk, _ = part["data"]
             return self._take_words(chunk.text) if isinstance(chunk, AIMessage) and chunk.text else None
+        if part["type"] == "custom":
+            return waiting_in(part["data"])
         if "recall" in part["data"]:
             recalled = part["data"]["recall"]
             self._looked_up = record_of(recalled)
@@ -155,6 +158,12 @@ class PendingAnswer:
         else:
             error = ModelError(f"{self._voice.model_name} returned an empty answer; let it answer again.")
         return TurnFailed(error=error, message=None)
+
+
+def waiting_in(written: Any) -> Waiting | None:
+    """The wait that a part of a graph's custom stream announces; None if it is something else."""
+    wait = written.get(BACKOFF) if isinstance(written, dict) else None
+    return Waiting(**wait) if wait else None
 
 
 def as_langchain(message: Message) -> AnyMessage:

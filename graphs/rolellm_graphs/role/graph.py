@@ -35,7 +35,7 @@ from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
 from rolellm_graphs.role.call_context import context_of
-from rolellm_graphs.role.model_node import Node
+from rolellm_graphs.role.model_node import ModelNode, ModelRequest, Node
 from rolellm_graphs.tracing.tags import run_metadata, run_tags, trace_recalled, trace_recalled_async
 
 
@@ -159,15 +159,10 @@ def prompted_role_graph(
         prefix = [AIMessage(context.answer_prefix)] if context.answer_prefix else []
         return {"prompt": messages_to_dict([*prompt, *prefix])}
 
-    def speak(state: RoleState) -> dict[str, Any]:
-        prompt = messages_from_dict(state["prompt"])
-        return in_role(speaker.invoke(prompt, **_call_options()))
+    def prompted(state: RoleState) -> ModelRequest:
+        return ModelRequest(speaker, messages_from_dict(state["prompt"]), _call_options(), speaker)
 
-    async def speak_async(state: RoleState) -> dict[str, Any]:
-        prompt = messages_from_dict(state["prompt"])
-        return in_role(await speaker.ainvoke(prompt, **_call_options()))
-
-    def in_role(answer: AIMessage) -> dict[str, Any]:
+    def in_role(_: RoleState, answer: AIMessage) -> dict[str, Any]:
         return {"messages": [answer.model_copy(update={"name": prompting.persona.id})]}
 
     builder = StateGraph(
@@ -175,7 +170,7 @@ def prompted_role_graph(
     )
     builder.add_node("recall", Node(recall, recall_async))
     builder.add_node("compose", Node(compose))
-    builder.add_node("speak", Node(speak, speak_async))
+    builder.add_node("speak", ModelNode(prompted, in_role, name="speak"))
     builder.add_edge(START, "recall")
     builder.add_edge("recall", "compose")
     builder.add_edge("compose", "speak")

@@ -1,9 +1,14 @@
 """Graph nodes for both sync and async callers."""
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
+
+from rolellm_graphs.role.backoff import announced_wait
 
 Step = Callable[[Any], dict[str, Any]]
 AsyncStep = Callable[[Any], Awaitable[dict[str, Any]]]
@@ -48,6 +53,11 @@ class ModelRequest(NamedTuple):
     runnable: Runnable[Any, Any]
     input: Any
     options: dict[str, Any]
+    model: BaseChatModel | None = None
+    """The model that the runnable calls, to call it again when its server refuses for the moment.
+
+    None for a function, and for a graph, which does so by itself.
+    """
 
 
 class ModelNode(Runnable[Any, dict[str, Any]]):
@@ -75,11 +85,22 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Ask and take."""
+        """Ask, call and take."""
         asked = self._ask(input)
         if not isinstance(asked, ModelRequest):
             return asked
-        return self._take(input, asked.runnable.invoke(asked.input, **asked.options))
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                answer = asked.runnable.invoke(asked.input, **asked.options)
+                break
+            except Exception as error:
+                wait = announced_wait(error, tries, asked.model)
+                if wait is None:
+                    raise
+            time.sleep(wait)
+        return self._take(input, answer)
 
     async def ainvoke(
         self,
@@ -87,8 +108,19 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Ask and take."""
+        """Ask, call and take."""
         asked = self._ask(input)
         if not isinstance(asked, ModelRequest):
             return asked
-        return self._take(input, await asked.runnable.ainvoke(asked.input, **asked.options))
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                answer = await asked.runnable.ainvoke(asked.input, **asked.options)
+                break
+            except Exception as error:
+                wait = announced_wait(error, tries, asked.model)
+                if wait is None:
+                    raise
+            await asyncio.sleep(wait)
+        return self._take(input, answer)

@@ -131,7 +131,8 @@ def _choosing(ensemble: Ensemble, found: Situation) -> ModelRequest:
         lines="\n".join(render_line(loaded, line) for line in shared[-_LOOKED_BACK:]),
     )
     form = create_model("Next", next=(Literal[tuple(names)], ...))  # type: ignore[arg-type]
-    return ModelRequest(_filling(ensemble.director, form), [HumanMessage(prompt)], {})
+    filling = _filling(ensemble.director, form)
+    return ModelRequest(filling, [HumanMessage(prompt)], {}, ensemble.director)
 
 
 def _named(ensemble: Ensemble, found: Situation, answer: Any) -> NextSpeaker:
@@ -146,7 +147,8 @@ def _named(ensemble: Ensemble, found: Situation, answer: Any) -> NextSpeaker:
 
 def _bidding(ensemble: Ensemble, found: Situation, persons: Collection[str]) -> ModelRequest:
     asked = [seat for seat in _others(found) if seat not in persons]
-    return ModelRequest(_bids(ensemble, found, asked), None, {})
+    model = ensemble.voices[asked[0]].model if asked else None
+    return ModelRequest(_bids(ensemble, found, asked), None, {}, model)
 
 
 def _bids(ensemble: Ensemble, found: Situation, seats: Sequence[str]) -> Runnable[Any, Any]:

@@ -50,9 +50,8 @@ def narrator_node(
         messages = [SystemMessage(instruction), HumanMessage(history)]
         tries = state.get("narration_tries") or 0
         seed = seed_for(seed_of(), "narrator", len(turns(lines)), *([tries] if tries else []))
-        return ModelRequest(
-            separated(ensemble.narrator), messages, {"max_tokens": _NARRATION, "seed": seed}
-        )
+        narrator = separated(ensemble.narrator)
+        return ModelRequest(narrator, messages, {"max_tokens": _NARRATION, "seed": seed}, narrator)
 
     def take(state: SceneState, answer: AIMessage) -> dict[str, Any]:
         if not answer.text.strip():

@@ -60,7 +60,8 @@ def remember_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNod
         seat = speaker_of(state)
         seed = seed_for(seed_of(), "summary", len(turns(state["lines"])), seat)
         options = {"max_tokens": _SUMMARY, "seed": seed}
-        return ModelRequest(separated(ensemble.voices[seat].model), request.messages, options)
+        model = separated(ensemble.voices[seat].model)
+        return ModelRequest(model, request.messages, options, model)
 
     def take(state: SceneState, answer: AIMessage) -> dict[str, Any]:
         request = needed(state)

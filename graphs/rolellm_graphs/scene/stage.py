@@ -325,7 +325,7 @@ class Stage(ConversationCursor):
                 "configurable": {"thread_id": thread},
             },
             context=SceneContext(seed=self.seed + request.swipes, turns=1, persons=self.persons),
-            stream_mode=["messages", "updates"],
+            stream_mode=["messages", "updates", "custom"],
             subgraphs=True,
             version="v2",
         )

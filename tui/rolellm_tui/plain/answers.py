@@ -5,7 +5,7 @@ from contextlib import aclosing, suppress
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_graphs.chat.session import Session
-from rolellm_graphs.events import Event, MessageDone, Prompted, TokenDelta, TurnFailed
+from rolellm_graphs.events import Event, MessageDone, Prompted, TokenDelta, TurnFailed, Waiting
 from rolellm_tui.output import complain, print_text
 from rolellm_tui.plain.background import BackgroundLoop
 
@@ -71,6 +71,8 @@ class Answers:
                         self._answer, speaking = event.message, True
                     case MessageDone(message=message) if speaking:
                         print_text(f" ({message.ending})" if message.ending else "")
+                    case Waiting():
+                        complain(str(event))
                     case TurnFailed(error=error):
                         if speaking:
                             print_text("")

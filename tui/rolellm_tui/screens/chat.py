@@ -20,7 +20,7 @@ from rolellm_agents.text import plain
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
-from rolellm_graphs.events import Event, TokenDelta, TurnFailed
+from rolellm_graphs.events import Event, TokenDelta, TurnFailed, Waiting
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.chat_keys import CHAT_KEYS, is_offered
 from rolellm_tui.screens.compare import CompareScreen
@@ -156,12 +156,15 @@ class ChatScreen(Screen[None]):
         await self._prompt.settle(text)
 
     async def _follow(self, events: AsyncGenerator[Event, None]) -> None:
-        thinking = f"{self.session.persona.name} is thinking…"
-        self._status.show_message(thinking)
+        notice = f"{self.session.persona.name} is thinking…"
+        self._status.show_message(notice)
         async with aclosing(events):
             async for event in events:
                 match event:
-                    case TokenDelta() if self._status.shown_message == thinking:
+                    case Waiting():
+                        notice = str(event)
+                        self._status.show_message(notice)
+                    case TokenDelta() if self._status.shown_message == notice:
                         self._status.show_message("")
                     case TurnFailed(error=error):
                         self._status.complain(error)

@@ -26,6 +26,7 @@ from rolellm_graphs.events import (
     SpeakerChosen,
     TokenDelta,
     TurnFailed,
+    Waiting,
     YourTurn,
 )
 from rolellm_graphs.scene.stage import Stage
@@ -161,6 +162,8 @@ class SceneScreen(Screen[None]):
                 self._show_choice(seat, why)
             case Retried(fault=fault) if self.viewer is None:
                 self._status.show_message(f"Retrying: {plain(fault)}")
+            case Waiting():
+                self._status.show_message(str(event))
             case TurnFailed(error=error):
                 self._status.complain(error)
             case Prompted() | Recalled() | TokenDelta():

@@ -106,7 +106,7 @@ def run(talk: Coroutine[Any, Any, Result]) -> Result:
 
 async def exchange(session: "Session", line: str, *, show: bool) -> "Message | None":
     """Send a line and return the answer, or None. With `show`, print it while it is generated."""
-    from rolellm_graphs.events import MessageDone, TokenDelta, TurnFailed
+    from rolellm_graphs.events import MessageDone, TokenDelta, TurnFailed, Waiting
 
     _cancel_on_sigterm()
     answer: Message | None = None
@@ -118,6 +118,8 @@ async def exchange(session: "Session", line: str, *, show: bool) -> "Message | N
                     print_text(text, end="")
                 case MessageDone(message=message) if message.speaker == session.persona.id:
                     answer = message
+                case Waiting():
+                    complain(str(event))
                 case TurnFailed(error=error, message=answer):
                     if show and answer:
                         print_text("")

@@ -138,11 +138,13 @@ async def _play(stage: "Stage", turns: int | None, out: Path | None, *, as_json:
     from rolellm_agents.scene import line_of
     from rolellm_agents.scene.run_file import as_text, run_line
     from rolellm_agents.scene.view import render_line
-    from rolellm_graphs.events import MessageDone
+    from rolellm_graphs.events import MessageDone, Waiting
     from rolellm_graphs.scene.run import Played, play
 
     async with aclosing(play(stage, None if turns is None else max(0, turns - stage.turns))) as events:
         async for event in events:
+            if isinstance(event, Waiting):
+                complain(str(event))
             if isinstance(event, MessageDone) and not as_json:
                 print_text(render_line(stage.loaded, line_of(event.message)))
             if isinstance(event, Played):

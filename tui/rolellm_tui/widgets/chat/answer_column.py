@@ -60,12 +60,12 @@ class AnswerColumn(Vertical, can_focus=True):
             yield Static(classes="words", markup=False)
             yield Static(classes="trouble", markup=False)
 
-    def wait(self) -> None:
-        """Clear the column for another answer."""
+    def wait(self, notice: str = "thinking…") -> None:
+        """Clear the column for another answer, and show a notice until it begins."""
         self.message = None
         self._waiting = True
         self._text = ""
-        self._show("", "thinking…")
+        self._show("", notice)
 
     def say(self, text: str) -> None:
         """Append text."""
@@ -101,7 +101,7 @@ class AnswerColumn(Vertical, can_focus=True):
         text.display = bool(self._text)
         error.update(plain(sentence))
         error.display = bool(sentence)
-        self.query_one(".numbers", Static).update(numbers)
+        self.query_one(".numbers", Static).update(plain(numbers))
 
     def action_scroll_words(self, lines: int) -> None:
         """Scroll the text."""
