@@ -1,8 +1,10 @@
 """Servers with the OpenAI API: OpenAI's own, vLLM, llama-server, Ollama, LM Studio and others."""
 
+import asyncio
 import os
 import re
 from collections.abc import AsyncIterator, Iterator
+from http import HTTPStatus
 from typing import Any, ClassVar, get_args
 
 import httpx2
@@ -12,10 +14,17 @@ from langchain_openai import ChatOpenAI
 from pydantic import PrivateAttr, SecretStr
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.reasoning import REASONING, ReasoningChunks, Thinking, separated_result
+from rolellm_agents.models.reasoning import (
+    REASONING,
+    ReasoningChunks,
+    Thinking,
+    opens_reasoning,
+    separated_result,
+)
 
 _CONNECT_SECONDS = 10.0
-_THINKERS = re.compile(r"deepseek-r1|\bqwq|[-_]thinking|[-_]r1\b", re.IGNORECASE)
+_TEMPLATE_SECONDS = 0.5
+_THINKERS = re.compile(r"deepseek-r1|\bqwq|[-_]think(?:ing)?\b|[-_]r1\b", re.IGNORECASE)
 """Names of models whose prompts open the reasoning: a server without a parser sends only its end."""
 
 
@@ -31,8 +40,11 @@ class ChatCompatible(ChatOpenAI):
 
     separates_reasoning: ClassVar[bool] = True
 
-    _opens: bool = PrivateAttr(default=False)
-    """Whether the server has sent a closing mark alone: its prompts open the reasoning."""
+    _opens: bool | None = PrivateAttr(default=None)
+    """Whether the server's prompts open the reasoning, so that it may send a closing mark alone.
+
+    None before the first answer.
+    """
 
     def _get_request_payload(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         payload: dict[str, Any] = super()._get_request_payload(*args, **kwargs)
@@ -40,18 +52,27 @@ class ChatCompatible(ChatOpenAI):
             payload["max_tokens"] = payload.pop("max_completion_tokens")
         return payload
 
-    def _separator(self) -> ReasoningChunks:
-        return ReasoningChunks(opened=self._opens or bool(_THINKERS.search(self.model_name)))
+    def _find_opening(self) -> None:
+        """Find out before the first answer whether the prompts open the reasoning."""
+        if self._opens is None:
+            key = (
+                self.openai_api_key.get_secret_value() if isinstance(self.openai_api_key, SecretStr) else ""
+            )
+            prompt = _templated(str(self.openai_api_base or ""), key)
+            self._opens = bool(_THINKERS.search(self.model_name)) or opens_reasoning(prompt)
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        separator = self._separator()
+        self._find_opening()
+        separator = ReasoningChunks(opened=bool(self._opens))
         for chunk in super()._stream(*args, **kwargs):
             yield from separator.push(chunk)
         yield from separator.end()
         self._opens = self._opens if separator.opens is None else separator.opens
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        separator = self._separator()
+        if self._opens is None:
+            await asyncio.to_thread(self._find_opening)
+        separator = ReasoningChunks(opened=bool(self._opens))
         async for chunk in super()._astream(*args, **kwargs):
             for part in separator.push(chunk):
                 yield part
@@ -75,6 +96,25 @@ class ChatCompatible(ChatOpenAI):
             if reasoning := _reasoning_in(choice["message"]):
                 generation.message.additional_kwargs[REASONING] = reasoning
         return separated_result(result)
+
+
+def _templated(base_url: str, key: str) -> str:
+    """The prompt that llama-server makes of a message; empty for other servers, and for hosted services.
+
+    Hosted services, which have encrypted addresses, separate reasoning themselves.
+    """
+    if not base_url.startswith("http://"):
+        return ""
+    try:
+        answer = httpx2.post(
+            f"{base_url.rstrip('/').removesuffix('/v1')}/apply-template",
+            json={"messages": [{"role": "user", "content": "Good day."}]},
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=_TEMPLATE_SECONDS,
+        )
+        return str(answer.json()["prompt"]) if answer.status_code == HTTPStatus.OK else ""
+    except (httpx2.HTTPError, ValueError, LookupError, TypeError):
+        return ""
 
 
 def _reasoning_in(sent: Any) -> str:

@@ -79,6 +79,11 @@ def _closes_in(marks: ReasoningMarks, text: str) -> bool:
     return marks.closes in _STRAY and marks.closes in text
 
 
+def opens_reasoning(prompt: str) -> bool:
+    """Whether a prompt ends with an opening mark, so that the model continues with its reasoning."""
+    return prompt.rstrip().endswith(tuple(_OPENING))
+
+
 class SplitPart(NamedTuple):
     """A piece of an answer or of its reasoning."""
 

@@ -67,8 +67,11 @@ def serving(*answers: Answer) -> Iterator[LoopbackServer]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            length = int(self.headers.get("Content-Length", 0))
-            asked.requests.append(json.loads(self.rfile.read(length)))
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+            if self.path == "/apply-template":  # llama-server alone has it
+                self.send_error(404)
+                return
+            asked.requests.append(body)
             self._answer()
 
         def do_GET(self) -> None:

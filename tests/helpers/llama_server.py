@@ -11,10 +11,15 @@ CONTEXT = 2048
 
 
 @contextmanager
-def llama_server(gguf: Path, *, alias: str, api_key: str) -> Iterator[str]:
-    """Run it on an ephemeral port of loopback; gives its base URL, up to and with `/v1`."""
+def llama_server(
+    gguf: Path, *, alias: str, api_key: str, grammar: str = "", chat_template: str = ""
+) -> Iterator[str]:
+    """Run it on an ephemeral port of loopback; gives its base URL, up to and with `/v1`.
+
+    A grammar holds for every answer, in llama.cpp's notation; a chat template replaces the file's own.
+    """
     with subprocess.Popen(
-        (sys.executable, __file__, str(gguf), alias, api_key),
+        (sys.executable, __file__, str(gguf), alias, api_key, grammar, chat_template),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -31,8 +36,8 @@ def llama_server(gguf: Path, *, alias: str, api_key: str) -> Iterator[str]:
                 server.kill()
 
 
-def _serve(gguf: str, alias: str, api_key: str) -> None:
-    from xllamacpp import CommonParams, Server
+def _serve(gguf: str, alias: str, api_key: str, grammar: str, chat_template: str) -> None:
+    from xllamacpp import CommonGrammar, CommonParams, Server, common_grammar_type
 
     params = CommonParams()
     params.model.path = gguf
@@ -47,6 +52,12 @@ def _serve(gguf: str, alias: str, api_key: str) -> None:
     params.cache_prompt = False  # the same request takes the same steps
     params.warmup = False
     params.verbosity = 0
+    if grammar:
+        kind = common_grammar_type.COMMON_GRAMMAR_TYPE_USER
+        params.sampling.grammar = CommonGrammar(kind, grammar)
+    if chat_template:
+        params.chat_template = chat_template
+        params.use_jinja = True
     server = Server(params)
     print(server.listening_address, flush=True)
     sys.stdin.read()

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 from helpers.llama_server import llama_server
+from helpers.scenes import room
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk
 
@@ -13,10 +14,15 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.catalog import describe_model, get_model
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
+from rolellm_agents.models.reasoning import reasoning_of
 from rolellm_agents.persona import Persona
+from rolellm_agents.scene.scene import Stop
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import MessageDone, Prompted, Recalled, TokenDelta, TurnFailed
+from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.scene.run import play
+from rolellm_graphs.scene.stage import Stage
 
 # Only looked for: its llama.cpp must not be loaded beside the one this process may hold.
 pytestmark = pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamacpp is not installed")
@@ -174,3 +180,58 @@ def test_the_base_url_can_come_from_the_environment(server: str, monkeypatch: py
     model = get_model(NAME, temperature=0, max_tokens=16)
     assert "Paris" in model.invoke(QUESTION).text
     assert describe_model(model) == NAME
+
+
+# A model that reasons, behind a server that does not separate its reasoning
+
+THOUGHT = "secretly the goose has it"
+SPOKEN = r'[A-Z] [a-z ]{8,30} "."'
+CHATML = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
+    "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+OPENED = CHATML.replace("assistant\n", "assistant\n<think>\n")
+REASONERS = pytest.mark.parametrize(
+    ("grammar", "template"),
+    [
+        pytest.param(rf'root ::= "<think>\n{THOUGHT}\n</think>\n" {SPOKEN}', CHATML, id="marked"),
+        pytest.param(rf'root ::= "{THOUGHT}\n</think>\n" {SPOKEN}', OPENED, id="opened by the prompt"),
+    ],
+)
+
+
+@REASONERS
+async def test_nobody_hears_a_thought_in_a_scene_of_models_that_reason(grammar: str, template: str) -> None:
+    loaded = room("Ada", "Ben", "Cleo", stop=Stop(turns=6))
+    with (
+        llama_server(
+            embedded_gguf(), alias="m", api_key=KEY, grammar=grammar, chat_template=template
+        ) as url,
+        Transcript() as transcript,
+    ):
+        model = get_model("openai:m", base_url=url, max_tokens=60)
+        stage = Stage(Ensemble(loaded, model=model), transcript, seed=3)
+        events = [event async for event in play(stage)]
+    prompts = [part.text for event in events if isinstance(event, Prompted) for part in event.parts]
+    heard = [event.text for event in events if isinstance(event, TokenDelta)]
+    assert stage.turns == 6
+    assert len(heard) >= 6
+    for text in (*prompts, *heard, *(message.text for message in stage.messages)):
+        assert "secretly" not in text
+        assert "think>" not in text
+    thoughts = {m.made_by["reasoning_content"] for m in stage.messages if "model" in m.made_by}
+    assert thoughts == {THOUGHT}
+
+
+async def test_the_first_streamed_answer_is_not_heard_before_its_reasoning_has_ended() -> None:
+    grammar = rf'root ::= "{THOUGHT}\n</think>\n" {SPOKEN}'
+    with llama_server(
+        embedded_gguf(), alias="m", api_key=KEY, grammar=grammar, chat_template=OPENED
+    ) as url:
+        in_a_thread = list(get_model("openai:m", base_url=url, max_tokens=60).stream("Hi"))
+        awaited = [
+            chunk async for chunk in get_model("openai:m", base_url=url, max_tokens=60).astream("Hi")
+        ]
+    for chunks in (in_a_thread, awaited):
+        assert "secretly" not in joined(chunks).text
+        assert reasoning_of(joined(chunks)) == THOUGHT
