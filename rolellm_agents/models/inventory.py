@@ -18,6 +18,7 @@ from rolellm_agents.models.llamacpp.files.hub_models import (
 from rolellm_agents.models.llamacpp.files.url_models import models_folder
 from rolellm_agents.models.names import forget_name, named_models
 from rolellm_agents.models.recommended import best_for, machine_memory, recommended_models
+from rolellm_agents.models.server_details import ServerDetails
 from rolellm_agents.models.servers import served_models
 
 Kind = Literal["yours", "embedded", "downloaded", "running", "recommended"]
@@ -144,9 +145,15 @@ def _downloaded() -> Iterator[KnownModel]:
 
 def _running() -> Iterator[KnownModel]:
     for model in served_models():
-        context = f", {model.context:,} tokens of context" if model.context else ""
         spec = f"local:{model.name}"
-        yield KnownModel(spec, spec, "running", f"in {model.server} at {model.base_url}{context}")
+        place = f"in {model.server} at {model.base_url}"
+        yield KnownModel(spec, spec, "running", _joined(place, *described_details(model.details)))
+
+
+def described_details(details: ServerDetails) -> list[str]:
+    """What is known about a model of a server, in words."""
+    context = [f"{details.context:,} tokens of context"] if details.context else []
+    return [*context, *details.abilities]
 
 
 def _recommended(named: set[str]) -> Iterator[KnownModel]:

@@ -1,17 +1,21 @@
 """Model servers on this machine: Ollama, LM Studio, llama-server, vLLM, KoboldCpp and others.
 
-All known ports are asked at once for `/v1/models`, with a deadline. Only loopback is asked, and the address
-in `OLLAMA_HOST`, which the user has set.
+All known ports are asked at once for `/v1/models` and for what the program states beyond it, with one
+deadline. Only loopback is asked, and the address in `OLLAMA_HOST`, which the user has set.
 """
 
 import http.client
 import json
 import os
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+from rolellm_agents.models.server_details import ServerDetails, server_details
 
 LOOPBACK: Final = "127.0.0.1"
 PORTS: Final[Mapping[int, str]] = {
@@ -32,11 +36,12 @@ _OWNERS: Final[Mapping[str, str]] = {
     "vllm": "vLLM",
     "koboldcpp": "KoboldCpp",
     "sglang": "SGLang",
+    "rolellm": "rolellm",
 }
 """Servers by the `owned_by` of their models, since any server may use any port."""
 _OURS: Final = "rolellm"
 _DEADLINE: Final = 0.12
-"""Seconds for one server's answer."""
+"""Seconds for one server's answers; what it has not stated by then is unknown."""
 _LONGEST: Final = 1 << 20
 """Bytes that are read of an answer."""
 
@@ -49,8 +54,8 @@ class ServedModel:
     server: str
     """The name of the program, such as `Ollama`."""
     base_url: str
-    context: int | None
-    """Tokens of its context; None if the server does not state it."""
+    details: ServerDetails
+    """Its context and abilities, as far as they are known."""
 
 
 def served_models(ports: Iterable[int] = tuple(PORTS)) -> list[ServedModel]:
@@ -79,41 +84,49 @@ def _ollama_place() -> list[tuple[str, int]]:
 
 
 def _models_at(host: str, port: int) -> list[ServedModel]:
-    try:
-        listed = _get(host, port, "/v1/models")
-    except (OSError, ValueError, http.client.HTTPException):
-        return []
+    until = time.monotonic() + _DEADLINE
+
+    def request(path: str, body: Mapping[str, Any] | None = None) -> Any:
+        try:
+            return _json_of(host, port, path, body, seconds=until - time.monotonic())
+        except (OSError, ValueError, http.client.HTTPException):
+            return None
+
+    listed = request("/v1/models")
     entries = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(entries, list):
         return []
-    models = [
-        _served(entry, host, port)
-        for entry in entries
-        if isinstance(entry, dict) and isinstance(entry.get("id"), str)
-    ]
-    return [model for model in models if model is not None]
+    named = [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+    server = _program(named, port)
+    if server == _OURS:
+        return []
+    base_url = f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"
+    details = server_details(server, named, request)
+    return [ServedModel(name, server, base_url, known) for name, known in details.items()]
 
 
-def _served(entry: dict[str, Any], host: str, port: int) -> ServedModel | None:
-    owner = str(entry.get("owned_by") or "").lower()
-    if owner == _OURS:
-        return None
-    meta = entry.get("meta")
-    context = entry.get("max_model_len") or (meta.get("n_ctx_train") if isinstance(meta, dict) else None)
-    return ServedModel(
-        name=entry["id"],
-        server=_OWNERS.get(owner) or PORTS.get(port, "a server"),
-        base_url=f"http://{f'[{host}]' if ':' in host else host}:{port}/v1",
-        context=context if isinstance(context, int) else None,
-    )
+def _program(entries: Sequence[Mapping[str, Any]], port: int) -> str:
+    """The program that answered: by the owner of its first model, or by its port."""
+    owner = str(entries[0].get("owned_by") or "").lower() if entries else ""
+    return _OWNERS.get(owner) or PORTS.get(port, "a server")
 
 
-def _get(host: str, port: int, path: str) -> Any:
-    connection = http.client.HTTPConnection(host, port, timeout=_DEADLINE)
+def _json_of(host: str, port: int, path: str, body: Mapping[str, Any] | None, *, seconds: float) -> Any:
+    """A server's answer; None for an error.
+
+    Raises:
+        OSError: there is no server, or no answer in this time.
+        ValueError: the answer is not JSON.
+        http.client.HTTPException: the answer is not HTTP.
+    """
+    if seconds <= 0:
+        raise TimeoutError
+    connection = http.client.HTTPConnection(host, port, timeout=seconds)
     try:
-        connection.request("GET", path, headers={"Accept": "application/json"})
+        method, sent = ("GET", None) if body is None else ("POST", json.dumps(body))
+        connection.request(method, path, sent, {"Accept": "application/json"})
         response = connection.getresponse()
-        if response.status != 200:
+        if response.status != HTTPStatus.OK:
             return None
         return json.loads(response.read(_LONGEST))
     finally:

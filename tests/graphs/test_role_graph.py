@@ -497,7 +497,7 @@ def test_a_refusal_is_waited_out_and_written_to_the_custom_stream() -> None:
     graph = role_graph(
         ADA, model=FunctionModel(function=refusing_first(*refusals, answer=lambda _: ANSWER))
     )
-    parts = list(graph.stream(said(LINE), stream_mode=["custom", "values"]))
+    parts: list[Any] = list(graph.stream(said(LINE), stream_mode=["custom", "values"]))
     waits = [data["backoff"] for mode, data in parts if mode == "custom"]
     assert [wait["seconds"] for wait in waits] == [0, 0.001]
     assert [wait["reason"].rpartition(" ")[2] for wait in waits] == ["(503)", "(429)"]

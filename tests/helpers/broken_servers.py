@@ -99,6 +99,35 @@ def serving(*answers: Answer) -> Iterator[LoopbackServer]:
 
 
 @contextmanager
+def serving_paths(answers: Mapping[str, object]) -> Iterator[LoopbackServer]:
+    """Run a server that has these paths, each with a JSON value; a function gets the body it was sent."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+            asked.requests.append(body)
+            self._answer(body)
+
+        def do_GET(self) -> None:
+            self._answer(None)
+
+        def _answer(self, sent: Any) -> None:
+            answer = answers.get(self.path)
+            body = json.dumps(answer(sent) if callable(answer) else answer).encode()
+            self.send_response(404 if answer is None else 200)
+            self.send_header("Content-Type", JSON)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    with _running(Handler) as asked:
+        yield asked
+
+
+@contextmanager
 def never_answering() -> Iterator[str]:
     """The URL of a server that takes connections and never says a word."""
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
