@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rolellm_agents.errors import ModelError, StorageError
-from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.files.bundled import BUNDLED
 from rolellm_agents.models.llamacpp.files.hub_models import (
     PREFIX,
@@ -17,7 +16,7 @@ from rolellm_agents.models.llamacpp.files.hub_models import (
 )
 from rolellm_agents.models.llamacpp.files.url_models import models_folder
 from rolellm_agents.models.names import forget_name, named_models
-from rolellm_agents.models.recommended import best_for, machine_memory, recommended_models
+from rolellm_agents.models.recommended import best_for, recommended_models, this_machine
 from rolellm_agents.models.server_details import ServerDetails
 from rolellm_agents.models.servers import served_models
 
@@ -58,7 +57,7 @@ def described_model(name: str) -> dict[str, Any]:
     about: dict[str, Any] = {"name": name}
     if entry is not None:
         about |= entry.model_dump()
-        about["fits_this_machine"] = entry.fits(machine_memory())
+        about["fits_this_machine"] = entry.fits(this_machine())
     named = named_models().get(name)
     if named is not None:
         about |= {"spec": named.spec, **({"strategy": named.strategy} if named.strategy else {})}
@@ -157,14 +156,14 @@ def described_details(details: ServerDetails) -> list[str]:
 
 
 def _recommended(named: set[str]) -> Iterator[KnownModel]:
-    memory = machine_memory()
-    best = best_for(memory, has_gpu=library.has_gpu())
+    machine = this_machine()
+    best = best_for(machine)
     # The best one for this machine first, then by size.
     for one in sorted(recommended_models(), key=lambda one: one != best):
         if one.name in named:
             continue
         hint = "the one to try first here; " if best and one.name == best.name else ""
-        if not one.fits(memory):
+        if not one.fits(machine):
             hint = f"too large for this machine (takes {one.memory_gb:.0f} GB); "
         about = f"{hint}{one.parameters}, {one.size_gb} GB, {one.licence}. {one.role_play}"
         yield KnownModel(one.name, f"llamacpp:{one.source}", "recommended", about)

@@ -8,15 +8,13 @@ from typing import Final
 
 from rolellm_agents.errors import ModelError, SettingsError
 from rolellm_agents.models.llamacpp.files.hub_models import PREFIX, download, hub_model
+from rolellm_agents.models.llamacpp.files.resumable import OnProgress
 from rolellm_agents.models.llamacpp.files.url_models import download_from, is_address, place_of
 from rolellm_agents.models.names import check_name, forget_name, keep_name, named_models
 from rolellm_agents.models.recommended import recommended_models
 from rolellm_agents.text import did_you_mean
 
 _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9.]+")
-
-OnProgress = Callable[[int, int], None]
-"""Called with the number of received bytes and the total."""
 
 
 class PullStopped(BaseException):  # no error, like KeyboardInterrupt

@@ -1,20 +1,34 @@
 """Models that we recommend, from `recommended.toml`, and which of them this machine can run."""
 
 import tomllib
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
 import psutil
 from pydantic import BaseModel, ConfigDict
 
+from rolellm_agents.models.llamacpp.devices import gpus
 from rolellm_agents.models.llamacpp.engine import cgroup
 
 _FILE: Final = "recommended.toml"
 _SHARE: Final = 0.75
 """The share of the machine's memory that a model may take."""
+_GPU_SHARE: Final = 0.9
+"""The share of a GPU's memory that a model may take; the screen needs some of it."""
 _COMFORTABLE_GB: Final = 4.0
 """The most memory of a model that answers at reading speed without a GPU."""
 _GB: Final = 1e9
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What decides which models a machine can run."""
+
+    memory: int
+    """Bytes of memory, or what a container may still use."""
+    gpu_memory: int = 0
+    """Bytes of the memory of all GPUs that llama.cpp can use."""
 
 
 class RecommendedModel(BaseModel):
@@ -38,9 +52,13 @@ class RecommendedModel(BaseModel):
     role_play: str
     """What it is good for."""
 
-    def fits(self, memory: int) -> bool:
-        """Whether it runs within a machine's memory, in bytes."""
-        return self.memory_gb * _GB <= memory * _SHARE
+    def fits(self, machine: Machine) -> bool:
+        """Whether it runs within the machine's memory or that of its GPUs."""
+        return self.memory_gb * _GB <= machine.memory * _SHARE or self.fits_gpu(machine)
+
+    def fits_gpu(self, machine: Machine) -> bool:
+        """Whether it runs within the memory of the machine's GPUs alone."""
+        return self.memory_gb * _GB <= machine.gpu_memory * _GPU_SHARE
 
 
 def recommended_models() -> list[RecommendedModel]:
@@ -49,21 +67,20 @@ def recommended_models() -> list[RecommendedModel]:
     return [RecommendedModel(name=name, **entry) for name, entry in tomllib.loads(text)["models"].items()]
 
 
-def best_for(memory: int, *, has_gpu: bool) -> RecommendedModel | None:
+def best_for(machine: Machine) -> RecommendedModel | None:
     """The model to try first on a machine; None if all are too large.
 
-    Args:
-        memory: the machine's memory in bytes.
-        has_gpu: whether llama.cpp can use a GPU; without one, large models answer too slowly.
+    Where a model does not fit into a GPU, the processors compute, and large models answer too slowly.
     """
-    usable = [one for one in recommended_models() if one.fits(memory)]
-    quick = [one for one in usable if has_gpu or one.memory_gb <= _COMFORTABLE_GB]
+    usable = [one for one in recommended_models() if one.fits(machine)]
+    quick = [one for one in usable if one.fits_gpu(machine) or one.memory_gb <= _COMFORTABLE_GB]
     # The list's order decides between models of one size: the first of the largest.
     return max(quick or usable[:1], key=lambda one: one.memory_gb, default=None)
 
 
-def machine_memory() -> int:
-    """The memory of this machine, or what its container may still use, in bytes."""
+def this_machine() -> Machine:
+    """The memory of this machine, or what its container may still use, and of its GPUs."""
     total = int(psutil.virtual_memory().total)
     granted = cgroup.memory_left()
-    return total if granted is None else min(total, granted)
+    memory = total if granted is None else min(total, granted)
+    return Machine(memory, sum(gpu.total for gpu in gpus()))

@@ -4,9 +4,10 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
@@ -31,6 +32,8 @@ class ModelHub:
     """Whether the content differs from the announced checksum."""
     redirects: bool = False
     """Whether files lie at another address."""
+    before_content: Callable[[], object] = lambda: None
+    """Called before the content of a file is sent."""
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     """Method, path and range of each request."""
 
@@ -106,6 +109,8 @@ class _Handler(BaseHTTPRequestHandler):
             start = int(match[1])
             headers["Content-Range"] = f"bytes {start}-{len(sent) - 1}/{len(sent)}"
             sent, status = sent[start:], 206
+        if with_body:
+            self.hub.before_content()
         broken = self.hub.breaks_after.pop(0) if with_body and self.hub.breaks_after else None
         self._send(status, sent, headers, with_body, broken)
 
@@ -147,6 +152,7 @@ def running_model_hub(repositories: dict[str, dict[str, bytes]]) -> Iterator[Mod
         server.server_close()
 
 
+@lru_cache(maxsize=64)
 def digest(content: bytes) -> str:
     """The SHA-256 of a file."""
     return hashlib.sha256(content).hexdigest()

@@ -12,13 +12,17 @@ from pathlib import Path
 import pytest
 from helpers.commands import COMMAND, rolellm
 from helpers.model_hub import ModelHub, running_model_hub
+from helpers.small_disk import fill, small_disk
 from helpers.tiny_gguf import make_tiny_adapter, make_tiny_gguf
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp import devices
 from rolellm_agents.models.llamacpp.files.hub_models import chosen_files, hub_model
-from rolellm_agents.models.recommended import best_for, recommended_models
+from rolellm_agents.models.recommended import Machine, best_for, recommended_models, this_machine
+
+GB = 10**9
 
 REPOSITORY = "ada/lamp-GGUF"
 NAME = f"hf:{REPOSITORY}"
@@ -52,6 +56,11 @@ def env(hub: ModelHub, tmp_path: Path) -> dict[str, str]:
         "HF_HUB_DISABLE_XET": "1",
         "HF_TOKEN": "",
     }
+
+
+def parts(env: dict[str, str]) -> list[Path]:
+    """The unfinished downloads in the hub's cache."""
+    return [*Path(env["HF_HOME"]).rglob("*.part")]
 
 
 def downloads(hub: ModelHub) -> list[tuple[str, str]]:
@@ -122,12 +131,13 @@ def test_a_broken_connection_goes_on_where_it_was(
     hub.redirects = redirects
     hub.breaks_after = [12_000_000, 1, 0]
     done = rolellm("models", "pull", NAME, "--json", env=env)
-    if done.returncode:  # the hub's client gave up after its own retries
-        done = rolellm("models", "pull", NAME, "--json", env=env)
     assert done.returncode == 0, done.stderr
     assert Path(json.loads(done.stdout)["files"][0]).read_bytes() == whole
-    # The hub's client writes blocks of 10 MiB.
-    assert any(part == f"bytes={10 * 2**20}-" for _, part in downloads(hub))
+    assert [*dict.fromkeys(part for _, part in downloads(hub))] == [
+        "",
+        "bytes=12000000-",
+        "bytes=12000001-",
+    ]
 
 
 def test_a_killed_download_leaves_no_model_and_goes_on(
@@ -137,14 +147,29 @@ def test_a_killed_download_leaves_no_model_and_goes_on(
     with subprocess.Popen(
         (*COMMAND, "models", "pull", NAME), env={**os.environ, **env}, stderr=subprocess.PIPE
     ) as pulling:
-        while not downloads(hub):
+        while not any(part.stat().st_size for part in parts(env)):
             time.sleep(0.01)
         pulling.send_signal(signal.SIGKILL)
+    (part,) = parts(env)
+    here = part.stat().st_size
     offline = {**env, "HF_HUB_OFFLINE": "1"}
     kinds = {row["kind"] for row in json.loads(rolellm("models", "list", "--json", env=offline).stdout)}
     assert not kinds & {"yours", "downloaded"}
     done = rolellm("models", "pull", NAME, "--json", env=env)
     assert done.returncode == 0, done.stderr
+    assert [part for _, part in downloads(hub)] == ["", f"bytes={here}-"]
+    assert not parts(env)
+
+
+def test_what_a_stopped_download_left_is_removed(hub: ModelHub, env: dict[str, str]) -> None:
+    hub.breaks_after = [100, 0, 0, 0, 0]
+    hub.repositories[REPOSITORY]["lamp-Q4_K_M.gguf"] += bytes(1_000_000)
+    given_up = rolellm("models", "pull", NAME, env=env)
+    assert given_up.returncode == 2
+    assert "it goes on where it was" in given_up.stderr
+    assert parts(env)
+    assert rolellm("models", "remove", NAME, env=env).returncode == 0
+    assert not parts(env)
 
 
 def test_a_file_that_is_not_what_the_hub_announced_is_deleted(hub: ModelHub, env: dict[str, str]) -> None:
@@ -154,6 +179,58 @@ def test_a_file_that_is_not_what_the_hub_announced_is_deleted(hub: ModelHub, env
     assert "lamp-Q4_K_M.gguf was damaged on the way; run the command again" in done.stderr
     hub.wrong = False
     assert rolellm("models", "pull", NAME, env=env).returncode == 0
+
+
+def test_a_disk_that_fills_up_meanwhile_loses_nothing_and_the_download_goes_on(
+    hub: ModelHub, env: dict[str, str], gguf: bytes, tmp_path: Path
+) -> None:
+    whole = gguf + bytes(24_000_000)
+    hub.repositories[REPOSITORY]["lamp-Q4_K_M.gguf"] = whole
+    with small_disk(tmp_path / "disk", 600) as disk:
+        env |= {"HF_HOME": str(disk / "hf")}
+        fillers: list[Path] = []
+        hub.before_content = lambda: fillers.append(fill(disk, leave=12_000_000))
+        full = rolellm("models", "pull", NAME, env=env)
+        assert full.returncode == 2
+        assert "The disk is full; free disk space and pull" in full.stderr
+        offline = rolellm("models", "list", "--json", env={**env, "HF_HUB_OFFLINE": "1"})
+        assert not {row["kind"] for row in json.loads(offline.stdout)} & {"yours", "downloaded"}
+        hub.before_content = lambda: None
+        fillers[0].unlink()
+        done = rolellm("models", "pull", NAME, "--json", env=env)
+        assert done.returncode == 0, done.stderr
+        assert Path(json.loads(done.stdout)["files"][0]).read_bytes() == whole
+        (first, second) = (part for _, part in downloads(hub))
+        assert first == ""
+        # A disk's last block may be missing.
+        assert 11_900_000 < int(second.removeprefix("bytes=").removesuffix("-")) <= 12_000_000
+
+
+def test_a_download_that_does_not_fit_on_the_disk_is_refused_before_it_begins(
+    hub: ModelHub, env: dict[str, str], tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk", 100) as disk:
+        refused = rolellm("models", "pull", NAME, env={**env, "HF_HOME": str(disk / "hf")})
+    assert refused.returncode == 2
+    assert "free disk space, or set HF_HOME to another disk" in refused.stderr
+    assert not downloads(hub)
+
+
+def test_a_file_of_any_address_survives_a_full_disk(hub: ModelHub, gguf: bytes, tmp_path: Path) -> None:
+    whole = gguf + bytes(8_000_000)
+    hub.repositories["files/here"] = {"big.gguf": whole}
+    address = f"{hub.url}/elsewhere/files/here/big.gguf"
+    with small_disk(tmp_path / "disk", 40) as disk:
+        env = {"ROLELLM_HOME": str(disk / "home")}
+        filler = fill(disk, leave=6_000_000)
+        full = rolellm("models", "pull", address, env=env)
+        assert full.returncode == 2
+        assert "No space left on device" in full.stderr
+        assert "it goes on where it was" in full.stderr
+        filler.unlink()
+        done = rolellm("models", "pull", address, "--json", env=env)
+        assert done.returncode == 0, done.stderr
+        assert Path(json.loads(done.stdout)["files"][0]).read_bytes() == whole
 
 
 def test_two_pulls_at_once_end_with_one_file(hub: ModelHub, env: dict[str, str], gguf: bytes) -> None:
@@ -187,7 +264,7 @@ def test_a_file_of_any_address_is_pulled_resumed_and_removed(
     hub: ModelHub, env: dict[str, str], gguf: bytes, home: Path
 ) -> None:
     address = f"{hub.url}/elsewhere/{REPOSITORY}/lamp-Q4_K_M.gguf"
-    hub.breaks_after = [len(gguf) // 2]
+    hub.breaks_after = [len(gguf) // 2, 0, 0, 0, 0]
     broken = rolellm("models", "pull", address, env=env)
     assert "it goes on where it was" in broken.stderr
     done = rolellm("models", "pull", address, "--json", env=env)
@@ -238,9 +315,22 @@ def test_the_recommended_models_are_complete_and_fit_their_machine() -> None:
     found = recommended_models()
     assert [one.memory_gb for one in found if one.memory_gb <= one.size_gb] == []
     assert all(hub_model(one.source).variant for one in found)
-    small = best_for(8 * 10**9, has_gpu=False)
-    large = best_for(32 * 10**9, has_gpu=True)
+    small = best_for(Machine(32 * GB))
+    with_gpu = best_for(Machine(32 * GB, gpu_memory=24 * GB))
+    small_gpu = best_for(Machine(32 * GB, gpu_memory=GB))
     assert small is not None
-    assert large is not None
-    assert small.memory_gb < 4 < large.memory_gb
-    assert best_for(10**9, has_gpu=True) is None
+    assert with_gpu is not None
+    assert small.memory_gb < 4 < with_gpu.memory_gb <= 24 * 0.9
+    assert small_gpu == small  # what does not fit into the GPU is computed by the processors
+    assert best_for(Machine(4 * GB, gpu_memory=24 * GB)) == with_gpu
+    assert best_for(Machine(GB)) is None
+
+
+def test_the_devices_of_llama_cpp_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here llama.cpp has the processor alone, so that one stands for a GPU."""
+    monkeypatch.setattr(devices, "_GPU_TYPES", (0, 1, 2))
+    monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: True)
+    (found,) = devices.gpus()
+    assert found.name
+    assert 0 < found.free <= found.total
+    assert this_machine().gpu_memory == found.total

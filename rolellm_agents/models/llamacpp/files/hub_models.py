@@ -1,19 +1,28 @@
 """GGUF files of the Hugging Face Hub: named `hf:ORG/REPO[:QUANT]`, in the cache or to download.
 
-huggingface_hub downloads and resumes. Its cache is shared with other programs, and `HF_HOME`, `HF_ENDPOINT`
-and `HF_TOKEN` apply. Nothing here uses the network except `download`.
+The files are in huggingface_hub's cache, which other programs share, and `HF_HOME`, `HF_ENDPOINT` and
+`HF_TOKEN` apply. Their bytes are received here, because huggingface_hub deletes what it has received when a
+download is stopped (its pull request 4228). Nothing here uses the network except `download`.
 """
 
-import hashlib
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+from filelock import FileLock
 
 from rolellm_agents.errors import ModelError, StorageError
 from rolellm_agents.models.llamacpp.files.gguf import check_gguf
 from rolellm_agents.models.llamacpp.files.gguf_header import check_header
+from rolellm_agents.models.llamacpp.files.resumable import (
+    OnProgress,
+    discard,
+    forget_version,
+    receive,
+    size_of,
+)
 from rolellm_agents.text import did_you_mean, one_line
 
 PREFIX: Final = "hf:"
@@ -24,10 +33,10 @@ _QUANTIZATION: Final = re.compile(r"(?:^|[-._])((?:I?Q\d\w*|MXFP4\w*|BF16|F16|F3
 _PART: Final = re.compile(r"-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf$")
 _RESERVE: Final = 512 * 2**20
 """Bytes that stay free on the disk."""
-_BLOCK: Final = 1 << 20
 
-OnProgress = Callable[[int, int], None]
-"""Called with the number of downloaded bytes and the total."""
+_UNFINISHED: Final = ".part"
+"""The ending of a file that is not complete yet, beside the complete ones in the hub's cache."""
+_ETAG: Final = re.compile(r"[\w-]+", re.ASCII)
 
 
 class HubModel(NamedTuple):
@@ -92,7 +101,7 @@ def downloaded_models() -> list[tuple[HubModel, list[Path]]]:
 
 
 def remove(model: HubModel) -> int:
-    """Delete a downloaded model from the cache.
+    """Delete a downloaded model from the cache, and what unfinished downloads of its repository have left.
 
     Returns:
         The number of freed bytes.
@@ -102,7 +111,8 @@ def remove(model: HubModel) -> int:
         StorageError: it cannot be deleted.
     """
     files = [file for copy in _copies(model) for file in copy]
-    if not files:
+    unfinished = [*_blobs(model.repository).glob(f"*{_UNFINISHED}")]
+    if not files and not unfinished:
         raise ModelError(f"{model.name} is not on this machine; “rolellm models list” shows what is.")
     freed = 0
     try:
@@ -111,6 +121,9 @@ def remove(model: HubModel) -> int:
             freed += blob.stat().st_size if blob.exists() else 0
             file.unlink()
             blob.unlink(missing_ok=True)
+        for part in unfinished:
+            freed += size_of(part)
+            discard(part)
     except OSError as error:
         raise StorageError(f"{error.filename} cannot be deleted: {error.strerror}.") from error
     return freed
@@ -133,7 +146,7 @@ def download(model: HubModel, on_progress: OnProgress) -> list[Path]:
     """
     try:
         files, revision = _files_of(model)
-        _check_disk(files, downloaded(model))
+        _check_disk(model, files)
         return _fetched(model, files, revision, on_progress)
     except (ModelError, StorageError):
         raise
@@ -187,11 +200,21 @@ def _quantization(name: str) -> str | None:
     return match[1] if match else None
 
 
-def _snapshots(repository: str) -> list[Path]:
-    """The folders of a repository's files in the cache, the newest first."""
+def _folder(repository: str) -> Path:
+    """The folder of a repository in the cache."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
-    folder = Path(HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}" / "snapshots"
+    return Path(HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}"
+
+
+def _blobs(repository: str) -> Path:
+    """The folder of a repository's contents, named by their ETags."""
+    return _folder(repository) / "blobs"
+
+
+def _snapshots(repository: str) -> list[Path]:
+    """The folders of a repository's files in the cache, the newest first."""
+    folder = _folder(repository) / "snapshots"
     if not folder.is_dir():
         return []
     return sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime, reverse=True)
@@ -220,15 +243,14 @@ def _files_of(model: HubModel) -> tuple[list[HubFile], str]:
     return [known[one] for one in chosen], str(info.sha)
 
 
-def _check_disk(files: Sequence[HubFile], here: Sequence[Path]) -> None:
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    if here:
+def _check_disk(model: HubModel, files: Sequence[HubFile]) -> None:
+    if downloaded(model):
         return
-    place = Path(HF_HUB_CACHE)
+    place = _blobs(model.repository)
+    here = sum(size_of(place / f"{file.sha256}{_UNFINISHED}") for file in files)
     while not place.exists():
         place = place.parent
-    needed, free = sum(file.size for file in files), shutil.disk_usage(place).free
+    needed, free = sum(file.size for file in files) - here, shutil.disk_usage(place).free
     if needed + _RESERVE > free:
         raise StorageError(
             f"The download takes {needed / 1e9:.1f} GB and {free / 1e9:.1f} are free at {place}; free disk "
@@ -239,58 +261,47 @@ def _check_disk(files: Sequence[HubFile], here: Sequence[Path]) -> None:
 def _fetched(
     model: HubModel, files: Sequence[HubFile], revision: str, on_progress: OnProgress
 ) -> list[Path]:
-    from huggingface_hub import hf_hub_download
-
     total, before = sum(file.size for file in files), 0
     paths: list[Path] = []
     for file in files:
-        bar = _progress_class(lambda done, before=before: on_progress(before + done, total))  # type: ignore[misc]
-        path = Path(hf_hub_download(model.repository, file.path, revision=revision, tqdm_class=bar))
-        _check(path, file)
+        paths.append(
+            _fetch(model, file, revision, lambda done, _, before=before: on_progress(before + done, total))  # type: ignore[misc]
+        )
         before += file.size
         on_progress(before, total)
-        paths.append(path)
     return paths
 
 
-def _check(path: Path, file: HubFile) -> None:
+def _fetch(model: HubModel, file: HubFile, revision: str, on_progress: OnProgress) -> Path:
+    """Put a file into the hub's cache, where it lies under its ETag and is linked from the revision."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
+    from huggingface_hub.utils._headers import build_hf_headers
+
+    address = hf_hub_url(model.repository, file.path, revision=revision)
+    etag = get_hf_file_metadata(address).etag
+    if not etag or not _ETAG.fullmatch(etag):
+        raise ModelError(f"The hub states no version of {file.path}; try again later.")
+    blob = _blobs(model.repository) / etag
+    part = blob.with_name(f"{etag}{_UNFINISHED}")
+    blob.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{part}.lock"):
+        if not blob.exists():
+            _check(part, file, receive(address, part, on_progress, headers=build_hf_headers()))
+            part.replace(blob)
+            forget_version(part)
+    return Path(hf_hub_download(model.repository, file.path, revision=revision))  # only links the blob
+
+
+def _check(part: Path, file: HubFile, sha256: str) -> None:
     """Raise for a file that is not the hub's, and delete it."""
-    blob = path.resolve()
     try:
-        if file.sha256 and _sha256(blob) != file.sha256:
+        if file.sha256 and sha256 != file.sha256:
             raise ModelError(f"{file.path} was damaged on the way; run the command again.")
-        check_gguf(path)
-        check_header(path)
+        check_gguf(part)
+        check_header(part)
     except ModelError:
-        path.unlink(missing_ok=True)
-        blob.unlink(missing_ok=True)
+        discard(part)
         raise
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def _progress_class(report: Callable[[int], None]) -> Any:
-    """A class for huggingface_hub's progress bars that reports the bytes and shows nothing."""
-    from tqdm import tqdm
-
-    class Progress(tqdm):  # type: ignore[misc]  # tqdm is not typed here
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            kwargs.pop("name", None)
-            super().__init__(*args, **{**kwargs, "disable": True})
-            self._done = int(kwargs.get("initial") or 0)
-
-        def update(self, n: float | None = 1) -> bool | None:
-            self._done += int(n or 0)
-            report(self._done)
-            return None
-
-    return Progress
 
 
 def _explained(error: Exception, model: HubModel) -> ModelError | StorageError:

@@ -73,12 +73,16 @@ def _package(package: str, state: Literal["note", "problem"], advice: str) -> Ch
 
 def _processor() -> Iterator[CheckResult]:
     from rolellm_agents.models.llamacpp import library
+    from rolellm_agents.models.llamacpp.devices import gpus
 
     gpu = "with" if library.has_gpu() else "without"
     features = ", ".join(library.features())
     yield CheckResult(
         "llama.cpp", "ok", f"{counted(library.processors(), 'processor')}, {gpu} GPU support; {features}"
     )
+    for one in gpus():
+        free, total = one.free / 1e9, one.total / 1e9
+        yield CheckResult("GPU", "ok", f"{one.name}, {free:.1f} of {total:.1f} GB free")
     yield from _load()
     if not library.repacking_is_safe():
         yield CheckResult(
