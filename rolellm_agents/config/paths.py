@@ -33,6 +33,11 @@ class Paths:
         return self.config / "models.toml"
 
     @property
+    def prices_file(self) -> Path:
+        """The user's list of models' prices, `prices.toml`."""
+        return self.config / "prices.toml"
+
+    @property
     def personas(self) -> Path:
         """The user's own persona files."""
         return self.data / "personas"

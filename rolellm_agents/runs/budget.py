@@ -32,10 +32,14 @@ class Prices:
 
     read: float
     written: float
+    cached: float | None = None
+    """For prompt tokens from the server's cache; `read` when None."""
 
-    def cost(self, tokens: Tokens) -> float:
-        """The cost of these tokens."""
-        return (self.read * tokens.read + self.written * tokens.written) / _MILLION
+    def cost(self, tokens: Tokens, *, cached: int = 0) -> float:
+        """The cost of these tokens, of which `cached` prompt tokens came from the server's cache."""
+        reduced = self.read if self.cached is None else self.cached
+        prompt = self.read * (tokens.read - cached) + reduced * cached
+        return (prompt + self.written * tokens.written) / _MILLION
 
 
 class Budget:
@@ -62,7 +66,8 @@ class Budget:
         """
         if most_cost is not None and prices is None:
             raise SettingsError(
-                "A cost limit requires prices; set --price-read and --price-written, per million tokens."
+                "A cost limit requires prices; set --price-read and --price-written, per million tokens, "
+                "or list the model in prices.toml."
             )
         self.prices = prices
         self.spent = spent or Tokens()

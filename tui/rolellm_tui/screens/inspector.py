@@ -18,6 +18,7 @@ from textual.worker import Worker
 from rolellm_agents.cards.values import integer, mapping, text
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError, RoleLLMError
+from rolellm_agents.models.prices import cost_of, prices_of
 from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.recall import RecalledItem
 from rolellm_agents.text import one_line, plain, replace_surrogates
@@ -112,7 +113,7 @@ class InspectorScreen(Screen[None]):
                         yield Static(plain(thoughts), markup=False)
                 with TabPane("Numbers", id="numbers-tab"):
                     sampling = prompted.sampling if prompted else None
-                    yield NumbersView(self._message, sampling, self._context_size)
+                    yield NumbersView(self._message, sampling, self._context_size, _cost(self._message))
                 if prompted:
                     with TabPane("Try", id="try-tab"):
                         yield TryLine()
@@ -283,6 +284,15 @@ _QUIET = "$foreground-muted"
 _PAUSE = 0.2
 """Seconds without a key press before a line is recalled."""
 _VIEWS = "PromptView, RecalledView, NumbersView, #try"
+
+
+def _cost(message: Message) -> str:
+    """What an answer cost, or why that is unknown; empty without prices."""
+    try:
+        prices = prices_of(text(message.made_by.get("model")))
+    except RoleLLMError as error:
+        return str(error)
+    return f"{cost_of(message.usage or {}, prices):.6f} by prices.toml" if prices else ""
 
 
 def _title(message: Message) -> Content:

@@ -140,6 +140,9 @@ def _cancel_on_sigterm() -> None:
 
 
 def _as_json(session: "Session", answer: "Message") -> dict[str, Any]:
+    from rolellm_agents.models.prices import cost_of, prices_of
+
+    prices = prices_of(session.model_name)
     return {
         "persona": session.persona.id,
         "model": session.model_name,
@@ -147,6 +150,7 @@ def _as_json(session: "Session", answer: "Message") -> dict[str, Any]:
         "text": answer.text,
         "status": answer.status,
         "usage": answer.usage,
+        **({"cost": cost_of(answer.usage, prices)} if prices and answer.usage else {}),
         "made_by": dict(answer.made_by),
         "conversation": answer.conversation,
         "message": answer.id,

@@ -51,7 +51,9 @@ class GeneratorOptions:
     ] = None
     price_read: Annotated[
         float | None,
-        typer.Option("--price-read", min=0, help="Price of a million input tokens, for --max-cost."),
+        typer.Option(
+            "--price-read", min=0, help="Price of a million input tokens. Default: that of prices.toml."
+        ),
     ] = None
     price_written: Annotated[
         float | None, typer.Option("--price-written", min=0, help="Price of a million output tokens.")
@@ -119,7 +121,7 @@ def generate(
 
     from rolellm_graphs.runs.items import RunCallbacks
 
-    limits = _limits(options)
+    limits = _limits(options, model_name)
     if options.dry_run:
         keys, guess = plan()
         _print_estimate(folder, keys, guess, limits, model_name, as_json=options.as_json)
@@ -138,12 +140,15 @@ def generate(
     _report_incomplete(outcome)
 
 
-def _limits(options: GeneratorOptions) -> "RunLimits":
+def _limits(options: GeneratorOptions, model_name: str) -> "RunLimits":
+    from rolellm_agents.models.prices import prices_of
     from rolellm_agents.runs.budget import Prices
     from rolellm_graphs.runs.items import RunLimits
 
-    has_prices = options.price_read is not None or options.price_written is not None
-    prices = Prices(options.price_read or 0.0, options.price_written or 0.0) if has_prices else None
+    given = options.price_read is not None or options.price_written is not None
+    prices = (
+        Prices(options.price_read or 0.0, options.price_written or 0.0) if given else prices_of(model_name)
+    )
     return RunLimits(
         at_once=options.at_once,
         most_tokens=options.max_tokens_total,

@@ -37,7 +37,11 @@ class NumbersView(VerticalScroll, can_focus=True):
     """
 
     def __init__(
-        self, message: Message, sampling: Mapping[str, Any] | None, context_size: int | None
+        self,
+        message: Message,
+        sampling: Mapping[str, Any] | None,
+        context_size: int | None,
+        cost: str = "",
     ) -> None:
         """Create the view.
 
@@ -45,11 +49,13 @@ class NumbersView(VerticalScroll, can_focus=True):
             message: the answer.
             sampling: the model's sampling settings; None if they were not recorded.
             context_size: the model's context size in tokens; None if unknown.
+            cost: what the answer cost, in words; empty if unknown.
         """
         super().__init__()
         self._message = message
         self._sampling = sampling
         self._context_size = context_size
+        self._cost = cost
 
     def compose(self) -> ComposeResult:
         """Compose the large figures and the tables below them."""
@@ -60,7 +66,7 @@ class NumbersView(VerticalScroll, can_focus=True):
                         yield Digits(value)
                         yield Static(unit, markup=False)
         with ItemGrid(min_column_width=44, stretch_height=False):
-            for table in tables_of(self._message, self._sampling, self._context_size):
+            for table in tables_of(self._message, self._sampling, self._context_size, self._cost):
                 with Vertical(classes="table"):
                     yield Static(Content.styled(table.title, "bold $text-accent"), markup=False)
                     for label, value in table.rows:
@@ -83,13 +89,13 @@ def figures_of(message: Message) -> list[tuple[str, str]]:
 
 
 def tables_of(
-    message: Message, sampling: Mapping[str, Any] | None, context_size: int | None
+    message: Message, sampling: Mapping[str, Any] | None, context_size: int | None, cost: str = ""
 ) -> Sequence[NumberTable]:
     """All known figures, without empty tables."""
     tables = (
         NumberTable("Asked", tuple(_request_rows(message, sampling))),
         NumberTable("Read", tuple(_prompt_rows(message, context_size))),
-        NumberTable("Written", tuple(_answer_rows(message))),
+        NumberTable("Written", tuple(_answer_rows(message, cost))),
         NumberTable("Kept", tuple(_record_rows(message))),
     )
     return [table for table in tables if table.rows]
@@ -122,7 +128,7 @@ def _prompt_rows(message: Message, context_size: int | None) -> Iterator[tuple[s
         yield "left out", f"{dropped:,} oldest {noun} dropped because the context was full"
 
 
-def _answer_rows(message: Message) -> Iterator[tuple[str, str]]:
+def _answer_rows(message: Message, cost: str) -> Iterator[tuple[str, str]]:
     made_by = message.made_by
     if words := words_in(message.text):
         yield "words", f"{words:,}"
@@ -133,6 +139,8 @@ def _answer_rows(message: Message) -> Iterator[tuple[str, str]]:
             yield label, f"{seconds:.2f} seconds"
     if pace := words_per_second(message):
         yield "pace", f"{rate(pace)} words a second"
+    if cost:
+        yield "cost", cost
     if threads := mapping(made_by.get("threads")):
         yield "threads", _threads(integer(threads.get("threads")), integer(threads.get("most")))
     if "model" in made_by:
