@@ -264,10 +264,10 @@ def _make_provided(factory: Callable[..., Any], spec: str, options: dict[str, An
 def _make_other(spec: str, options: dict[str, Any]) -> BaseChatModel:
     from langchain.chat_models import init_chat_model
 
+    provider = spec.partition(":")[0]
     try:
-        model = init_chat_model(spec, **options)
+        model = init_chat_model(spec, **{**_CACHING.get(provider, {}), **options})
     except Exception as error:  # each provider's package raises its own
-        provider = spec.partition(":")[0]
         if "Unable to infer" in str(error) or "Unsupported provider" in str(error):
             known = [*PROVIDERS, *plugin_names("rolellm.providers")]
             raise ModelError(
@@ -281,6 +281,13 @@ def _make_other(spec: str, options: dict[str, Any]) -> BaseChatModel:
     if not isinstance(model, BaseChatModel):
         raise ModelError(f"The spec {spec!r} names no single model.")
     return model
+
+
+_CACHING: dict[str, dict[str, Any]] = {
+    "anthropic": {"model_kwargs": {"cache_control": {"type": "ephemeral"}}},
+}
+"""Options for servers that cache only marked prompts. Anthropic puts this mark at the end of each request,
+so the next request of a conversation finds everything before its last line in the cache."""
 
 
 def _refuse_unknown(provider: str, options: dict[str, Any], known: set[str]) -> None:

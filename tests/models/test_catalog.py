@@ -209,9 +209,9 @@ def test_an_unknown_provider_is_told_in_a_line_that_can_be_read(name: str) -> No
 
 
 def test_a_provider_whose_package_is_missing_is_told_with_the_package() -> None:
-    told = refusal("anthropic:claude")
-    assert "anthropic:claude" in told
-    assert "langchain-anthropic" in told
+    told = refusal("mistralai:small")
+    assert "mistralai:small" in told
+    assert "langchain-mistralai" in told
 
 
 def test_a_provider_of_langchains_without_its_key_is_a_refusal_too(monkeypatch: pytest.MonkeyPatch) -> None:
