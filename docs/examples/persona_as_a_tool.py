@@ -1,8 +1,9 @@
 """Characters as tools of a LangChain agent, which asks them and reports what they say.
 
-The agent's model must decide when to call a tool, for which the bundled one is too small:
+The agent's model must decide when to call a tool, for which the bundled one is too small. A model that
+`rolellm models pull qwen3-4b` downloads can do it offline:
 
-    ROLELLM_MODEL=openai:gpt-4o-mini python docs/examples/persona_as_a_tool.py "Who was at my window?"
+    ROLELLM_MODEL=qwen3-4b python docs/examples/persona_as_a_tool.py "Who was at my window?"
 """
 
 import argparse

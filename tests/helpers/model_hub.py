@@ -32,6 +32,10 @@ class ModelHub:
     """Whether the content differs from the announced checksum."""
     redirects: bool = False
     """Whether files lie at another address."""
+    forwards: str = ""
+    """The address of another server to which every request is redirected."""
+    tokens: list[str] = field(default_factory=list)
+    """The `Authorization` header of each request."""
     before_content: Callable[[], object] = lambda: None
     """Called before the content of a file is sent."""
     asked: list[tuple[str, str, str]] = field(default_factory=list)
@@ -53,7 +57,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, *, with_body: bool) -> None:
         path = unquote(self.path.partition("?")[0])
         self.hub.asked.append((self.command, path, self.headers.get("Range", "")))
-        if self.hub.status != 200:
+        self.hub.tokens.append(self.headers.get("Authorization", ""))
+        if self.hub.forwards:
+            self._send(302, b"", {"Location": f"{self.hub.forwards}{path}"}, with_body)
+        elif self.hub.status != 200:
             self._send(self.hub.status, json.dumps({"error": "no"}).encode(), self.hub.headers, with_body)
         elif match := re.fullmatch(r"/api/models/([^/]+/[^/]+)(?:/revision/[^/]+)?", path):
             self._info(match[1], with_body)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from helpers.broken_servers import SSE, Answer, finished, serving, stream_of
+from helpers.commands import rolellm
 from helpers.tiny_gguf import make_tiny_gguf
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
@@ -293,3 +294,16 @@ def test_the_switch_is_sent_in_the_words_of_servers() -> None:
     assert not {"reasoning_effort", "extra_body"} & unset._get_request_payload([HumanMessage("Hi")]).keys()
     with pytest.raises(RoleLLMError, match="takes off, low, medium, high as thinking"):
         get_model("openai:qwen3", base_url="http://127.0.0.1:1/v1", thinking="much")
+
+
+def test_the_command_line_sets_how_much_is_thought() -> None:
+    body = stream_of("Good day.", end=finished())
+    with serving(Answer(body=body, content_type=SSE)) as server:
+        options = ("--model", "openai:qwen3", "--base-url", server.url)
+        said = rolellm("say", "sherlock-holmes", "Hello", *options, "--thinking", "low")
+        assert said.stdout.strip() == "Good day."
+        rolellm("scene", "run", "last-booth", "--turns", "1", *options, "--thinking", "off")
+    assert [request["reasoning_effort"] for request in server.requests[:2]] == ["low", "none"]
+    refused = rolellm("say", "sherlock-holmes", "Hello", "--thinking", "low", "--model", "scripted:Hi")
+    assert refused.returncode == 2
+    assert "A scripted model takes no 'thinking'" in refused.stderr

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -46,6 +46,13 @@ MaxTokensOption = Annotated[
 TemperatureOption = Annotated[
     float | None,
     typer.Option("--temperature", "-t", min=0, max=5, help="Sampling temperature; 0 decodes greedily."),
+]
+ThinkingOption = Annotated[
+    Literal["off", "low", "medium", "high"] | None,
+    typer.Option(
+        "--thinking",
+        help="How much a model that reasons does so before it answers. Default: the model's own setting.",
+    ),
 ]
 LorebookOption = Annotated[
     list[str] | None,
@@ -124,6 +131,7 @@ class SessionOptions:
     seed: SeedOption = None
     max_tokens: MaxTokensOption = None
     temperature: TemperatureOption = None
+    thinking: ThinkingOption = None
     lorebook: LorebookOption = None
     recall: RecallOption = None
     embeddings: EmbeddingsOption = None
@@ -157,6 +165,7 @@ def open_session(
         temperature=settings.temperature if options.temperature is None else options.temperature,
         max_tokens=options.max_tokens or settings.max_tokens,
         base_url=options.base_url,
+        thinking=options.thinking,
     )
     return Session(
         persona,

@@ -12,6 +12,8 @@ import httpx2
 OnProgress = Callable[[int, int], None]
 """Called with the number of received bytes and the total."""
 _TIMEOUT: Final = httpx2.Timeout(60.0, connect=20.0)
+_PAUSE: Final = 1.0
+"""Seconds before a broken connection is tried again."""
 _TRIES: Final = 5
 """Tries in a row in which nothing was received."""
 
@@ -48,7 +50,7 @@ def receive(
             tries = tries + 1 if size_of(part) == before else 1
             if tries >= _TRIES:
                 raise
-            time.sleep(1)
+            time.sleep(_PAUSE)
 
 
 def size_of(part: Path) -> int:

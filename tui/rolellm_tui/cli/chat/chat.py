@@ -135,6 +135,7 @@ def chat(
                 strategy=options.strategy,
                 max_tokens=options.max_tokens,
                 temperature=options.temperature,
+                thinking=options.thinking,
             )
             cast = partial(open_ensemble, options=scene_options)
             open_scene = stage_opener(transcript, cast, seed=options.seed)

@@ -12,6 +12,7 @@ from rolellm_tui.cli.options import (
     ModelOption,
     StrategyOption,
     TemperatureOption,
+    ThinkingOption,
 )
 from rolellm_tui.output import complain
 
@@ -55,10 +56,11 @@ class SceneOptions:
     director: DirectorOption = None
     max_tokens: MaxTokensOption = None
     temperature: TemperatureOption = None
+    thinking: ThinkingOption = None
 
 
 def model_maker(
-    base_url: str | None, max_tokens: int | None, temperature: float | None
+    base_url: str | None, max_tokens: int | None, temperature: float | None, thinking: str | None = None
 ) -> "Callable[..., BaseChatModel]":
     """A function from model spec to model, with these options and the user's settings as defaults."""
     from rolellm_agents.config.settings import load_settings
@@ -70,6 +72,7 @@ def model_maker(
         temperature=settings.temperature if temperature is None else temperature,
         max_tokens=max_tokens or settings.max_tokens,
         base_url=base_url,
+        thinking=thinking,
     )
 
 
@@ -86,7 +89,7 @@ def open_ensemble(loaded: "LoadedScene", options: SceneOptions) -> "Ensemble":
         model=default_model(loaded, options.model),
         models=_by_seat(loaded, options.seat_model or []),
         strategy=options.strategy,
-        make=model_maker(options.base_url, options.max_tokens, options.temperature),
+        make=model_maker(options.base_url, options.max_tokens, options.temperature, options.thinking),
     )
 
 
