@@ -34,7 +34,7 @@ from rolellm_agents.transcript.conversations import (
     read_titles,
     write_draft,
 )
-from rolellm_agents.transcript.database import Database
+from rolellm_agents.transcript.database import Database, open_for_reading
 from rolellm_agents.transcript.message import (
     KINDS,
     ConversationRecord,
@@ -79,6 +79,25 @@ class Transcript:
             StorageError: the file cannot be opened, is not a transcript, or comes from a newer version.
         """
         self._database = Database(path)
+
+    @classmethod
+    def for_reading(cls, path: Path) -> Self:
+        """Open a file to read it, which also works in a folder without write permission.
+
+        There, a missing file is an empty transcript.
+
+        Raises:
+            StorageError: the file cannot be read, is not a transcript, or has another format that cannot be
+                converted without write permission.
+        """
+        transcript = cls.__new__(cls)
+        transcript._database = open_for_reading(path)
+        return transcript
+
+    @property
+    def notice(self) -> str:
+        """What the user should be told once: that the file was converted, and where its copy is."""
+        return self._database.notice
 
     def close(self) -> None:
         """Close the file; further calls do nothing."""
