@@ -40,7 +40,8 @@ def one_writer(
         raise failure(f"Another process writes {target}{holders(place)}; {way_out}.") from None
     except OSError as error:
         raise failure(
-            f"{target} cannot be locked ({error.strerror}); check permissions and free space, or name another."
+            f"{target} cannot be locked ({error.strerror}); check permissions and free space, or "
+            "name another."
         ) from error
     try:
         yield

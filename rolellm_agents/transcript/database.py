@@ -49,7 +49,7 @@ class Database:
         self._lock = threading.RLock()
         self._presence: Presence | None = None
         self.notice = ""
-        """What the user should know of this opening: where a copy in the former format is; usually empty."""
+        """Where the copy in the former format is, if the file was converted; else empty."""
         if path:
             make_folder(path.parent)
             self._presence = Presence(path)
@@ -134,8 +134,8 @@ class Database:
             if self._version() == _PACKED_VERSION:
                 kept = keep_before_migration(db, self._path, _PACKED_VERSION)
                 self.notice = (
-                    f"{self._path} is converted to format {FORMAT}; a copy in format {_PACKED_VERSION} is kept "
-                    f"in {kept}."
+                    f"{self._path} is converted to format {FORMAT}; a copy in format {_PACKED_VERSION} is "
+                    f"kept in {kept}."
                 )
 
     def _migrate(self, db: sqlite3.Connection) -> None:
@@ -209,8 +209,8 @@ class ReadOnlyDatabase(Database):
         version = self._known_version()
         if version < FORMAT:
             raise StorageError(
-                f"{self._place} has format {version}, and must be converted to format {FORMAT} before it is "
-                "read; copy it to a folder that you can write to, and set ROLELLM_HOME to that folder."
+                f"{self._place} has format {version}, and must be converted to format {FORMAT} before it "
+                "is read; copy it to a folder that you can write to, and set ROLELLM_HOME to that folder."
             )
 
 

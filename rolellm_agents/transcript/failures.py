@@ -21,8 +21,8 @@ def explained_failures(place: str) -> Iterator[None]:
 def damaged(place: str, reason: str) -> StorageError:
     """The error for a file with wrong contents."""
     return StorageError(
-        f"{place} is not a transcript or is damaged ({reason}); “rolellm history check” shows what is wrong, "
-        "and “rolellm history salvage” saves what can be read of it."
+        f"{place} is not a transcript or is damaged ({reason}); “rolellm history check” shows what is "
+        "wrong, and “rolellm history salvage” saves what can be read of it."
     )
 
 

@@ -94,6 +94,11 @@ def _unpacked_messages(db: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
 
 
 def joined_json(shape: str | bytes | None, own: str | bytes | None) -> dict[str, object]:
+    """The provenance of a message of format 2; empty without a shape.
+
+    Raises:
+        ValueError: the shape and the values do not fit together, or are not JSON.
+    """
     if shape is None:
         return {}
     parts = inflated(shape).split(_GAP)
@@ -104,6 +109,11 @@ def joined_json(shape: str | bytes | None, own: str | bytes | None) -> dict[str,
 
 
 def inflated(stored: str | bytes) -> str:
+    """A text of format 2.
+
+    Raises:
+        ValueError: it cannot be decompressed.
+    """
     if isinstance(stored, str):
         return stored
     try:

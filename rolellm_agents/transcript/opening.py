@@ -1,4 +1,4 @@
-"""Connections to a transcript's file, for writing and for reading from a folder without write permission."""
+"""Connections to a transcript's file: for writing, and for reading without write permission."""
 
 import contextlib
 import os
@@ -73,7 +73,7 @@ def _connect(file: Path, how: str) -> sqlite3.Connection:
 
 
 def _connect_to_copy(file: Path, log: Path) -> sqlite3.Connection:
-    """The database and its log in memory: reading them together needs a third file, which cannot be made."""
+    """The database and its log, in memory: to read them in place, SQLite would make a third file."""
     with tempfile.TemporaryDirectory(prefix="rolellm-") as folder:
         copy = Path(folder) / file.name
         shutil.copyfile(file, copy)

@@ -6,6 +6,7 @@ that ends, however it ends.
 
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +14,8 @@ from pathlib import Path
 from rolellm_agents.errors import StorageError
 from rolellm_agents.files.one_writer import holders
 
-try:
+if sys.platform != "win32":  # Windows does not let a file be replaced that a process has open
     import fcntl
-except ImportError:  # Windows, which does not let a file be replaced that a process has open
-    fcntl = None  # type: ignore[assignment]
 
 _SECONDS_TO_WAIT_FOR_A_RESTORE = 10.0
 
@@ -65,7 +64,7 @@ def alone(file: Path) -> Iterator[None]:
 
 
 def _opened(folder: Path) -> int | None:
-    if fcntl is None:
+    if sys.platform == "win32":
         return None
     with contextlib.suppress(OSError):
         return os.open(folder, os.O_RDONLY)
@@ -74,7 +73,7 @@ def _opened(folder: Path) -> int | None:
 
 def _locked(descriptor: int | None, *, alone: bool) -> bool:
     """Try to lock; a file system that cannot lock counts as one that nobody else uses."""
-    if descriptor is None:
+    if sys.platform == "win32" or descriptor is None:
         return True
     try:
         fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)

@@ -91,7 +91,7 @@ class Transcript:
                 converted without write permission.
         """
         transcript = cls.__new__(cls)
-        transcript._database = open_for_reading(path)
+        transcript._database = open_for_reading(path)  # noqa: SLF001 - our own
         return transcript
 
     @property

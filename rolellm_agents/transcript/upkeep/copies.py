@@ -28,15 +28,13 @@ class Backup:
     bytes: int
 
 
-def back_up(
-    file: Path, out: Path | None = None, progress: Progress = lambda _done, _total: None
-) -> Backup:
+def back_up(file: Path, out: Path | None = None, progress: Progress = lambda _done, _total: None) -> Backup:
     """Copy a transcript to one new file, in the state of this moment.
 
     Args:
         file: the transcript; other processes may write into it meanwhile.
-        out: the new file; by default, a file in the folder `backups` beside the transcript, with the date in
-            its name.
+        out: the new file; by default, a file in the folder `backups` beside the transcript, with the date
+            in its name.
         progress: called with the number of pages that were copied, and of all.
 
     Raises:

@@ -1,4 +1,4 @@
-"""New files beside a transcript: under a free name, complete or not there at all, and never over another."""
+"""New files beside a transcript: under a free name, and complete or not there at all."""
 
 import contextlib
 import os

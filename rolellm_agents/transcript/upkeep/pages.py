@@ -175,8 +175,8 @@ def _log_page_size(log: BinaryIO | None) -> int:
 def _committed_frames(log: BinaryIO, size: int) -> list[tuple[int, int]]:
     """Page number and offset of each page of the log's complete transactions.
 
-    Checksums are not compared: SQLite ignores everything after the first damaged page, but the pages after it
-    are worth reading.
+    Checksums are not compared: SQLite ignores everything after the first damaged page, but the pages after
+    it are worth reading.
     """
     log.seek(0)
     header = log.read(_WAL_HEADER)
@@ -217,9 +217,9 @@ def _varint(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def _parsed(payload: bytes, length: int) -> tuple[tuple[Value, ...], bool] | None:
-    """A row's values, and whether they are torn; None if they are not one, or if more than its last value is missing."""
+    """A row's values, and whether they are torn; None if more than the last value is missing."""
     header, offset = _varint(payload, 0)
-    types = []
+    types: list[int] = []
     while offset < header and len(types) <= _MOST_COLUMNS:
         type_, offset = _varint(payload, offset)
         types.append(type_)

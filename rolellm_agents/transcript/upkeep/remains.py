@@ -1,4 +1,4 @@
-"""What a damaged transcript's rows say: each row is recognized by its columns, without the file's schema."""
+"""The rows of a damaged transcript, each recognized by its columns, without the file's schema."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from rolellm_agents.transcript.upkeep.pages import Row, Value
 _LETTERS: Final[dict[type, str]] = {int: "I", str: "T", bytes: "B", float: "F", type(None): "N"}
 _CONVERSATION_ID = re.compile(r"[0-9a-f]{8}")
 _LONGEST_TITLE: Final = 200
-"""Characters. Where the schema is lost, a longer text, or one with line breaks, is a note and not a title."""
+"""Characters. Where the schema is lost, a longer text, or one with line breaks, counts as a note."""
 
 
 class StoredMessage(NamedTuple):
@@ -121,8 +121,10 @@ def _packed_message(found: Remains, row: Row) -> None:
     _, id_, _, parent, _, _, _, _, status, _, _ = values
     number = _number(row)
     older = found.packed.get(number)
-    if _is_message(number, id_, parent, status) and not (row.torn and older) and not (
-        older and older[8] is not None and status is None
+    if (
+        _is_message(number, id_, parent, status)
+        and not (row.torn and older)
+        and not (older and older[8] is not None and status is None)
     ):
         found.packed[number] = row.values
 
@@ -237,7 +239,7 @@ _INDEXES: Final[tuple[tuple[re.Pattern[str], _Take], ...]] = tuple(
 
 
 def _unpack(found: Remains) -> None:
-    """Turn messages of format 2 into those of the current format; a text that cannot be inflated is lost."""
+    """Convert messages of format 2 to the current format; a text that cannot be inflated is lost."""
     for number, values in found.packed.items():
         _, id_, branch, parent, manner, created, shape, own, status, took, text = cast("Any", values)
         torn = False

@@ -33,8 +33,8 @@ def restore(backup: Path, file: Path) -> Restored:
         file: the transcript, which is kept under a dated name beside the new one.
 
     Raises:
-        StorageError: the backup is damaged or cannot be read, another process has the transcript open, or the
-            disk is full. The transcript is then unchanged.
+        StorageError: the backup is damaged or cannot be read, another process has the transcript open, or
+            the disk is full. The transcript is then unchanged.
     """
     report = _sound(backup)
     if file.exists() and backup.samefile(file):
@@ -72,8 +72,8 @@ def _sound(backup: Path) -> CheckReport:
         raise StorageError(f"{backup} is not a transcript; name a backup.")
     if not report.is_sound:
         raise StorageError(
-            f"{backup} is damaged ({report.findings[0].rstrip('.')}); “rolellm history salvage” saves what can "
-            "be read of it."
+            f"{backup} is damaged ({report.findings[0].rstrip('.')}); “rolellm history salvage” saves what "
+            "can be read of it."
         )
     return report
 

@@ -39,7 +39,9 @@ class Salvage:
     """Messages that were in the file, but cannot be read; at least so many, as far as numbers tell."""
 
 
-def salvage(file: Path, out: Path | None = None, progress: Progress = lambda _done, _total: None) -> Salvage:
+def salvage(
+    file: Path, out: Path | None = None, progress: Progress = lambda _done, _total: None
+) -> Salvage:
     """Save everything that can be read of a transcript in a new file; the old one is only read.
 
     Args:
@@ -48,13 +50,14 @@ def salvage(file: Path, out: Path | None = None, progress: Progress = lambda _do
         progress: called with the number of pages that were read, and of all.
 
     Raises:
-        StorageError: the file cannot be read, or contains no message; or the new file exists already or cannot
-            be written.
+        StorageError: the file cannot be read, or contains no message; or the new file exists already or
+            cannot be written.
     """
     remains = _read(file, progress)
     if not remains.messages:
         raise StorageError(
-            f"No message can be read in {file}; if there is a backup, “rolellm history restore” puts it in place."
+            f"No message can be read in {file}; if there is a backup, “rolellm history restore” "
+            "puts it in place."
         )
     repaired = _Repair(remains)
     with new_file(out or dated_file(file, "salvaged")) as (part, target):
@@ -222,9 +225,15 @@ def _insert(db: sqlite3.Connection, repaired: _Repair) -> None:
         ),
     )
     _insert_rows(
-        db, "move", ((number, *move) for number, move in remains.moves.items() if repaired.admits(*move[:2]))
+        db,
+        "move",
+        ((number, *move) for number, move in remains.moves.items() if repaired.admits(*move[:2])),
     )
-    for table, rows in (("title", remains.titles), ("note", remains.notes), ("archiving", remains.archivings)):
+    for table, rows in (
+        ("title", remains.titles),
+        ("note", remains.notes),
+        ("archiving", remains.archivings),
+    ):
         known = ((number, *row) for number, row in rows.items() if row[0] in repaired.conversations)
         _insert_rows(db, table, known)
     _insert_rows(db, "draft", ((key, *row) for key, row in remains.drafts.items()))

@@ -17,6 +17,7 @@ from rolellm_tui.cli.scene.options import (
     unattended,
     without_replay_fields,
 )
+from rolellm_tui.cli.transcripts import open_transcript
 from rolellm_tui.output import complain, print_text
 
 if TYPE_CHECKING:
@@ -61,14 +62,13 @@ def run(
       rolellm scene run dinner-for-four --seed 7 --out dinner.jsonl --json
       rolellm scene run four-men-and-a-vault --model openai:gpt-4o-mini
     """
-    from rolellm_agents.config.paths import user_paths
     from rolellm_agents.scene import load_scene
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.scene.stage import Stage
 
     loaded = unattended(load_scene(scene), options.director)
     ensemble = open_ensemble(loaded, options)
-    with Transcript(user_paths().transcript if keep else None) as transcript:
+    with open_transcript() if keep else Transcript(None) as transcript:
         stage = Stage(ensemble, transcript, seed=seed, persons=())
         if out is not None:
             _open_file(
