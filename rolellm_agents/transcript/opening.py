@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from rolellm_agents.config.paths import close_to_others
+
 SECONDS_TO_WAIT_FOR_ANOTHER_WRITER: Final = 10.0
 _PRIVATE: Final = 0o600
 
@@ -25,13 +27,15 @@ def connect_for_writing(file: Path | None) -> sqlite3.Connection:
 
 
 def _make_private(file: Path) -> None:
-    """SQLite gives the files beside a database the same permissions."""
-    with contextlib.suppress(OSError):  # SQLite reports the error
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT, _PRIVATE))
+    """SQLite gives the files beside a database the same permissions.
+
+    An existing file is not opened: closing it would release the locks that SQLite holds in this process.
+    """
+    with contextlib.suppress(OSError):  # it exists, or SQLite reports the error
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE))
     for one in (file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")):
-        with contextlib.suppress(OSError):  # it does not exist, or belongs to somebody else
-            if one.is_file() and one.stat().st_mode & 0o077:
-                one.chmod(_PRIVATE)
+        if one.is_file():
+            close_to_others(one)
 
 
 def can_write(file: Path) -> bool:
