@@ -206,6 +206,7 @@ class ReadOnlyDatabase(Database):
 
     def _prepare(self) -> None:
         self.connection.row_factory = sqlite3.Row
+        self.connection.execute("PRAGMA query_only = ON")
         version = self._known_version()
         if version < FORMAT:
             raise StorageError(

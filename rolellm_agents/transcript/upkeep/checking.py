@@ -16,38 +16,38 @@ _INVARIANTS: Final = (
     (
         "SELECT count(*) FROM message m LEFT JOIN message p ON p.number = m.parent "
         "WHERE m.parent IS NOT NULL AND p.number IS NULL",
-        "{} messages follow a message that is not there",
+        "messages that follow one that is not there",
     ),
     (
         "SELECT count(*) FROM message WHERE parent >= number",
-        "{} messages follow a message that was written after them",
+        "messages that follow one that was written after them",
     ),
     (
         "SELECT count(*) FROM message m JOIN branch b ON b.number = m.branch "
         "JOIN message p ON p.number = m.parent JOIN branch q ON q.number = p.branch "
         "WHERE b.conversation <> q.conversation",
-        "{} messages follow a message of another conversation",
+        "messages that follow one of another conversation",
     ),
     (
         "SELECT count(*) FROM message m LEFT JOIN branch b ON b.number = m.branch "
         "LEFT JOIN conversation c ON c.number = b.conversation WHERE c.number IS NULL",
-        "{} messages belong to no conversation",
+        "messages that belong to no conversation",
     ),
     (
         "SELECT count(*) FROM message m LEFT JOIN manner ON manner.number = m.manner "
         "WHERE manner.number IS NULL",
-        "{} messages have no speaker",
+        "messages without a speaker",
     ),
     (
         "SELECT count(*) FROM move LEFT JOIN message m ON m.number = move.head "
         "LEFT JOIN branch b ON b.number = move.branch LEFT JOIN branch q ON q.number = m.branch "
         "WHERE move.head IS NOT NULL AND (m.number IS NULL OR b.conversation IS NOT q.conversation)",
-        "{} moves of a branch point to a message that is not in its conversation",
+        "moves of a branch to a message that is not in its conversation",
     ),
     (
         "SELECT count(*) FROM piece LEFT JOIN message m ON m.number = piece.message "
         "WHERE m.number IS NULL OR m.status IS NOT NULL",
-        "{} pieces belong to no answer in progress",
+        "pieces that belong to no answer in progress",
     ),
 )
 """Queries that count faults, and what each fault is."""
@@ -130,11 +130,11 @@ def _findings(db: sqlite3.Connection, version: int) -> Iterator[str]:
         for query, fault in _INVARIANTS:
             (count,) = db.execute(query).fetchone()
             if count:
-                yield _sentence(fault.format(count))
+                yield _sentence(fault, count)
         for what, query in _JSON:
             wrong = sum(not _is_json(text) for (text,) in db.execute(query))
             if wrong:
-                yield _sentence(f"{wrong} {what} are not JSON")
+                yield _sentence(f"{what} that are not JSON", wrong)
     except sqlite3.DatabaseError as error:
         yield f"SQLite cannot read the file: {error}."
 
@@ -146,7 +146,7 @@ def _of_sqlite(db: sqlite3.Connection) -> Iterator[str]:
             yield f"SQLite finds: {finding}."
     broken = db.execute("PRAGMA foreign_key_check").fetchall()
     if broken:
-        yield f"{len(broken)} rows refer to a row that is not there."
+        yield _sentence("rows that refer to one that is not there", len(broken))
 
 
 def _count(db: sqlite3.Connection, table: str) -> int | None:
@@ -173,5 +173,5 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _sentence(fault: str) -> str:
-    return f"{fault[0].upper()}{fault[1:]}."
+def _sentence(fault: str, count: int) -> str:
+    return f"{fault[0].upper()}{fault[1:]}: {count}."

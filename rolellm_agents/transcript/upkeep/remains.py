@@ -48,6 +48,8 @@ class Remains:
     titles: dict[int, tuple[int, str, int]] = field(default_factory=dict)
     notes: dict[int, tuple[int, str, int]] = field(default_factory=dict)
     archivings: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    highest: int = 0
+    """The highest number of a message, as far as rows of any table tell."""
     drafts: dict[str, tuple[str, int]] = field(default_factory=dict)
     roots: dict[str, int] = field(default_factory=dict)
     """The first page of each table, as far as the schema can be read."""
@@ -197,6 +199,12 @@ def _indexed_conversation(found: Remains, row: Row) -> None:
         found.conversation_ids[number] = id_
 
 
+def _indexed_message(found: Remains, row: Row) -> None:
+    id_, number = cast("tuple[bytes, int]", row.values)
+    if len(id_) == 8 and not row.torn:
+        found.highest = max(found.highest, number)
+
+
 def _piece(found: Remains, row: Row) -> None:
     message, number, text = cast("tuple[int, int, str]", row.values)
     found.pieces[message, number] = text
@@ -234,6 +242,7 @@ _INDEXES: Final[tuple[tuple[re.Pattern[str], _Take], ...]] = tuple(
         ("ITI", _indexed_branch),
         ("TTTI", _indexed_manner),
         ("TI", _indexed_conversation),
+        ("BI", _indexed_message),
     )
 )
 

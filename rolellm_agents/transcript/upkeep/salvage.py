@@ -36,7 +36,7 @@ class Salvage:
     torn: int
     """Messages of which a part is lost."""
     lost: int
-    """Messages that were in the file, but cannot be read; at least so many, as far as numbers tell."""
+    """Messages that were in the file, but cannot be read, as far as the numbers of the others tell."""
 
 
 def salvage(
@@ -68,7 +68,7 @@ def salvage(
         conversations=len({repaired.branches[one.row.branch][0] for one in messages.values()}),
         messages=len(messages),
         torn=sum(one.row.torn for one in messages.values()),
-        lost=max(messages) - len(messages),
+        lost=max(remains.highest, *messages) - len(messages),
     )
 
 
