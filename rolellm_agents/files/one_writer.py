@@ -19,12 +19,14 @@ _LOCKS = Path("/proc/locks")
 
 @contextlib.contextmanager
 def one_writer(
-    target: Path, failure: type[RoleLLMError], way_out: str, *, seconds: float = 0
+    lock: Path, target: Path, failure: type[RoleLLMError], way_out: str, *, seconds: float = 0
 ) -> Iterator[None]:
-    """Hold the lock of a folder (`.lock` in it) or of a file (`.NAME.lock` beside it).
+    """Hold a lock while a folder or a file is written.
 
     Args:
-        target: the existing folder, or the file, which need not exist.
+        lock: the lock file, as `lock_in` or `lock_beside` names it. It stays, because removing it would let
+            two processes hold two locks of the same name.
+        target: what is written.
         failure: the class of the errors.
         way_out: what to do if another process writes it, as the end of the sentence.
         seconds: how long to wait for the other process.
@@ -32,26 +34,30 @@ def one_writer(
     Raises:
         RoleLLMError: as `failure`, when another process holds the lock, or it cannot be created.
     """
-    place = lock_of(target)
-    lock = FileLock(place)
+    file_lock = FileLock(lock)
     try:
-        lock.acquire(timeout=seconds)
+        file_lock.acquire(timeout=seconds)
     except Timeout:
-        raise failure(f"Another process writes {target}{holders(place)}; {way_out}.") from None
+        raise failure(f"Another process works on {target}{holders(lock)}; {way_out}.") from None
     except OSError as error:
         raise failure(
-            f"{target} cannot be locked ({error.strerror}); check permissions and free space, or "
+            f"{target} cannot be written ({error.strerror}); check permissions and free space, or "
             "name another."
         ) from error
     try:
         yield
     finally:
-        lock.release()
+        file_lock.release()
 
 
-def lock_of(target: Path) -> Path:
-    """The lock file of a folder or a file."""
-    return target / ".lock" if target.is_dir() else target.with_name(f".{target.name}.lock")
+def lock_in(folder: Path) -> Path:
+    """The lock file of a folder in which a process works."""
+    return folder / ".lock"
+
+
+def lock_beside(target: Path) -> Path:
+    """The lock file of a file that is written, or of a folder that is replaced."""
+    return target.with_name(f".{target.name}.lock")
 
 
 def holders(file: Path) -> str:

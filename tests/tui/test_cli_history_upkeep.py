@@ -1,4 +1,4 @@
-"""`rolellm history check`, `backup`, `restore` and `salvage`, and reading in a home that cannot be written."""
+"""`rolellm history check`, `backup`, `restore` and `salvage`; reading in a home that cannot be written."""
 
 import json
 import sqlite3

@@ -1,7 +1,7 @@
 """`rolellm scene run`: run a scene to its end, and print or write it line by line."""
 
 import asyncio
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +22,7 @@ from rolellm_tui.output import complain, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from rolellm_agents.scene.run_file import RunFile, RunLine
     from rolellm_graphs.scene.stage import Stage
@@ -68,13 +69,26 @@ def run(
 
     loaded = unattended(load_scene(scene), options.director)
     ensemble = open_ensemble(loaded, options)
-    with open_transcript() if keep else Transcript(None) as transcript:
+    with (
+        _written_alone(out),
+        open_transcript() if keep else Transcript(None) as transcript,
+    ):
         stage = Stage(ensemble, transcript, seed=seed, persons=())
         if out is not None:
             _open_file(
                 out, stage, head_of_file(stage, default_model(loaded, options.model)), overwrite=force
             )
         asyncio.run(_play(stage, turns, out, as_json=as_json))
+
+
+def _written_alone(out: Path | None) -> "AbstractContextManager[None]":
+    """Let nobody else write a run file meanwhile."""
+    from rolellm_agents.errors import SceneError
+    from rolellm_agents.files.one_writer import lock_beside, one_writer
+
+    if out is None:
+        return nullcontext()
+    return one_writer(lock_beside(out), out, SceneError, "wait for it, or name another file with --out")
 
 
 def _open_file(out: Path, stage: "Stage", head: str, *, overwrite: bool) -> None:
@@ -116,12 +130,10 @@ def _has_content(out: Path, head: str) -> bool:
 
 def _repair(out: Path, *, torn: bool) -> None:
     """Remove a torn last line, and end the file with a line break."""
-    with _write_errors(out), out.open("rb+") as file:
-        content = file.read()
-        if torn:
-            file.truncate(content.rfind(b"\n") + 1)
-        elif not content.endswith(b"\n"):
-            file.write(b"\n")
+    from rolellm_agents.files.appending import cut_torn_line, mend_last_line
+
+    with _write_errors(out):
+        (cut_torn_line if torn else mend_last_line)(out)
 
 
 def _restore(out: Path, stage: "Stage", record: "RunFile") -> None:
@@ -156,10 +168,11 @@ async def _play(stage: "Stage", turns: int | None, out: Path | None, *, as_json:
 
 
 def _append(out: Path, line: "RunLine") -> None:
+    from rolellm_agents.files.appending import append_durably
     from rolellm_agents.scene.run_file import as_text
 
-    with _write_errors(out), out.open("a", encoding="utf-8") as file:
-        file.write(as_text(line))
+    with _write_errors(out):
+        append_durably(out, as_text(line).encode())
 
 
 @contextmanager
