@@ -2,8 +2,7 @@
 
 Any number of processes may open the same file: SQLite's write-ahead log lets them read while one of them
 writes. Within a process, threads take turns. Everything written survives a crash of the process. A power
-failure may lose messages after the last finished answer, because only the end of an answer waits for the
-disk.
+failure may lose the answer in progress: only complete messages wait for the disk.
 """
 
 import secrets
@@ -248,10 +247,13 @@ class Transcript:
         made_by: Mapping[str, Any] | None = None,
         branch: str = MAIN,
     ) -> Message:
-        """Add a complete message under `parent`, and move the branch to it."""
+        """Add a complete message under `parent`, and move the branch to it.
+
+        When this returns, the message and everything before it are on the disk.
+        """
         if kind not in KINDS:
             self._database.admit_kinds([kind])
-        with self._database.writing(durable=False) as db:
+        with self._database.writing() as db:
             id_, number = _start_message(db, conversation, parent, branch, speaker, audience, kind, made_by)
             end_message(
                 db, number, text=text, status="complete", made_by=made_by or {}, usage=None, took=None
