@@ -52,8 +52,8 @@ def writing_atomically(
         with contextlib.suppress(OSError):
             if part is not None:
                 part.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # another process may have put a file there
-            for folder in created:
+        for folder in created:
+            with contextlib.suppress(OSError):  # not made yet, or another process has put a file there
                 folder.rmdir()
         if isinstance(error, OSError):
             raise failure(

@@ -47,7 +47,11 @@ def new_file(target: Path) -> Iterator[tuple[Path, Path]]:
             put_on_disk(part)
             # Unlike a rename, a link does not replace a file that another process has put there.
             target.hardlink_to(part)
-            put_on_disk(target.parent)
+            try:
+                put_on_disk(target.parent)
+            except OSError:
+                target.unlink(missing_ok=True)
+                raise
         finally:
             for left in (part, *(part.with_name(part.name + end) for end in COMPANIONS)):
                 left.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """Put a backup in the place of a transcript; the present file is kept under a dated name."""
 
+import contextlib
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,8 @@ def restore(backup: Path, file: Path) -> Restored:
             for end in COMPANIONS:
                 file.with_name(file.name + end).unlink(missing_ok=True)
             fresh.replace(file)
-            put_on_disk(file.parent)
+            with contextlib.suppress(OSError):  # both files are complete, whichever name is on the disk
+                put_on_disk(file.parent)
         except OSError as error:
             raise StorageError(f"{file} cannot be replaced ({error.strerror}); try again.") from error
         finally:
