@@ -1,4 +1,4 @@
-"""With a fault at any file operation of a command, its output is the old one, the new one, or whole lines."""
+"""With a fault at any file operation of a command, its output is old, or new, or has whole lines."""
 
 import re
 import sqlite3
