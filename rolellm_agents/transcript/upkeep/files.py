@@ -15,11 +15,14 @@ COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 def dated_file(file: Path, what: str) -> Path:
-    """A free name beside `file`, with a word and the current date (UTC)."""
+    """A free name beside `file`, with a word and the current date (UTC).
+
+    A name is not free if a log with it was left behind: SQLite would apply the log to the new file.
+    """
     name = f"{file.stem}-{what}-{datetime.now(UTC).date().isoformat()}"
     free = file.with_name(f"{name}{file.suffix}")
     number = 2
-    while free.exists():
+    while any(free.with_name(free.name + end).exists() for end in ("", *COMPANIONS)):
         free = file.with_name(f"{name}-{number}{file.suffix}")
         number += 1
     return free

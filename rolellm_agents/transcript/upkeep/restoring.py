@@ -2,6 +2,7 @@
 
 import contextlib
 import shutil
+import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +50,10 @@ def restore(backup: Path, file: Path) -> Restored:
         with reading(backup) as source, new_file(fresh) as (part, _):
             copy_database(source, part)
         try:
-            kept = _keep_aside(file) if file.exists() else None
+            kept = None
+            if file.exists():
+                kept = _keep_aside(file)
+                _merge_log(file)
             # A log that belongs to another file must not be applied to the new one.
             for end in COMPANIONS:
                 file.with_name(file.name + end).unlink(missing_ok=True)
@@ -78,6 +82,15 @@ def _sound(backup: Path) -> CheckReport:
             "can be read of it."
         )
     return report
+
+
+def _merge_log(file: Path) -> None:
+    """Let SQLite write the log into the file, so that a kill before the rename leaves both together.
+
+    A damaged file, which SQLite refuses, has been kept aside.
+    """
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(file)) as database:
+        database.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def _keep_aside(file: Path) -> Path:

@@ -129,6 +129,20 @@ def test_a_damaged_file_is_replaced_and_kept_with_its_log(tmp_path: Path) -> Non
     assert (kept.read_bytes(), kept.with_name(f"{kept.name}-wal").read_bytes()) == (damaged, its_log)
 
 
+def test_a_log_that_a_killed_restore_left_is_not_applied_to_the_next_file(tmp_path: Path) -> None:
+    file = left_by_a_kill(tmp_path / "transcript.db")
+    backup = Path(back_up(file).file)
+    first = restore(backup, file)
+    assert first.kept is not None
+    Path(first.kept).unlink()  # as if the process had been killed before it
+    known = everything(file)
+
+    second = restore(backup, file)
+
+    assert second.kept is not None
+    assert everything(Path(second.kept)) == known
+
+
 def test_a_backup_is_restored_where_there_is_no_transcript(tmp_path: Path) -> None:
     backup = Path(back_up(whole(tmp_path / "transcript.db")).file)
     new = tmp_path / "new" / "data" / "transcript.db"
