@@ -213,7 +213,7 @@ class Restore(WithTranscript):
         self._killed = left_by_a_kill(home / "killed" / "transcript.db")
         shutil.copytree(self._killed.parent, home / "opened")
         opened = home / "opened" / "transcript.db"
-        self._contents = [everything(one) for one in (*self._files, opened)]
+        self._contents = [*(everything(one) for one in (*self._files, opened)), self.known]
         self._turn = 0
 
     def arguments(self) -> tuple[str, ...]:
