@@ -1,5 +1,9 @@
-"""The folders of the user's files: the platform's usual ones, or all of them under `ROLELLM_HOME`."""
+"""The folders of the user's files: the platform's usual ones, or all of them under `ROLELLM_HOME`.
 
+Other users of the machine cannot enter them: conversations, drafts, keys and cached prompts are private.
+"""
+
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,8 +88,22 @@ def user_paths() -> Paths:
     )
 
 
+def close_to_others(place: Path) -> None:
+    """Take the permissions of other users away from a file or a folder, if it exists and is ours."""
+    with contextlib.suppress(OSError):  # it does not exist, is on a read-only disk, or is somebody else's
+        if place.stat().st_mode & 0o077:
+            place.chmod(0o700 if place.is_dir() else 0o600)
+
+
+def close_home_to_others() -> None:
+    """Close the user's folders and settings files to other users, which earlier versions left open."""
+    paths = user_paths()
+    for place in (paths.config, paths.data, paths.cache, *paths.config.glob("*.toml")):
+        close_to_others(place)
+
+
 def make_folder(folder: Path) -> Path:
-    """Create `folder` and its parents.
+    """Create `folder` and its parents; the user's own folders are closed to other users.
 
     Raises:
         StorageError: the folder cannot be created.
@@ -97,4 +115,8 @@ def make_folder(folder: Path) -> Path:
             f"The folder {folder} cannot be created ({error.strerror}); "
             "check permissions and free space, or set ROLELLM_HOME to a folder you can write to."
         ) from error
+    paths = user_paths()
+    for ours in (paths.config, paths.data, paths.cache):
+        if ours == folder or ours in folder.parents:
+            close_to_others(ours)
     return folder

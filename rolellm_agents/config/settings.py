@@ -19,7 +19,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from rolellm_agents.config.paths import user_paths
+from rolellm_agents.config.paths import close_home_to_others, user_paths
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.files.toml import read_toml, write_toml
 from rolellm_agents.plugins import plugin_names
@@ -117,6 +117,7 @@ def load_settings() -> Settings:
     Raises:
         SettingsError: `config.toml` is not TOML, or it or a `ROLELLM_…` variable has an invalid value.
     """
+    close_home_to_others()
     file = user_paths().settings_file
     try:
         return Settings()

@@ -14,6 +14,8 @@ from rolellm_agents.datasets.reading import describe_error, fields_of, numbered_
 from rolellm_agents.datasets.sample import Sample
 from rolellm_agents.datasets.writing import json_line
 from rolellm_agents.errors import RoleBenchError
+from rolellm_agents.files.appending import append_durably, mend_last_line
+from rolellm_agents.files.one_writer import lock_beside, one_writer
 from rolellm_agents.reply_checks.labels import MARKS
 
 ReviewVerdict = Literal["accept", "edit", "reject", "withdrawn"]
@@ -23,6 +25,8 @@ REVIEWS: Final = "reviews.jsonl"
 REVIEWED: Final = "reviewed"
 """The field of a written row with its reviewers."""
 _LABELS: Final = "labels"
+_SECONDS_TO_WAIT: Final = 10.0
+"""For other reviewers, who also append."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,8 +128,9 @@ def append_review(file: Path, review: Review) -> None:
     """
     row = {"answer": review.answer, "verdict": review.verdict, "reviewer": review.reviewer}
     try:
-        with file.open("a", encoding="utf-8") as out:
-            out.write(json_line({**row, "text": review.text} if review.text else row))
+        with one_writer(lock_beside(file), file, RoleBenchError, "try again", seconds=_SECONDS_TO_WAIT):
+            mend_last_line(file)
+            append_durably(file, json_line({**row, "text": review.text} if review.text else row).encode())
     except OSError as error:
         raise RoleBenchError(f"{file} cannot be written: {error.strerror}.") from error
 

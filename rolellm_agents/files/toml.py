@@ -31,7 +31,7 @@ def read_toml(file: Path, failure: type[RoleLLMError]) -> "TOMLDocument":
 
 
 def write_toml(file: Path, document: "TOMLDocument", failure: type[RoleLLMError]) -> None:
-    """Write a changed document atomically; a symbolic link to the file stays a link.
+    """Write a changed document atomically, closed to other users; a symbolic link to the file stays a link.
 
     Raises:
         RoleLLMError: as `failure`, when the file cannot be written, or its layout prevents the change.
@@ -39,7 +39,7 @@ def write_toml(file: Path, document: "TOMLDocument", failure: type[RoleLLMError]
     text = document.as_string()
     if not _reads_as(document, text):
         raise failure(f"{file} cannot be changed in its present layout; start each table on a new line.")
-    write_atomically(file.resolve(), text, failure)
+    write_atomically(file.resolve(), text, failure, private=True)
 
 
 def _reads_as(document: "TOMLDocument", text: str) -> bool:

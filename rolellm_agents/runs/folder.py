@@ -6,7 +6,6 @@
 
 import contextlib
 import json
-import os
 import platform
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -14,14 +13,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from filelock import FileLock, Timeout
-
 from rolellm_agents.config.paths import make_folder
 from rolellm_agents.errors import StorageError
+from rolellm_agents.files.appending import append_durably, cut_torn_line
+from rolellm_agents.files.atomic_write import write_atomically
+from rolellm_agents.files.one_writer import lock_in, one_writer
 from rolellm_agents.text import one_line
 
-_CONFIG, _ITEMS, _MANIFEST, _LOCK = "config.json", "items.jsonl", "manifest.json", ".lock"
-_BLOCK = 65_536
+_CONFIG, _ITEMS, _MANIFEST = "config.json", "items.jsonl", "manifest.json"
 _RECORDED = ("rolellm-agents", "langgraph", "langchain-core", "llama-cpp-python", "transformers", "torch")
 
 
@@ -48,7 +47,9 @@ class Run:
         Raises:
             StorageError: the disk is full or read-only.
         """
-        offset = _append_line(self.folder, key, value)
+        line = json.dumps({"key": key, "value": value}, ensure_ascii=False) + "\n"
+        with _storage_errors(self.folder):
+            offset = append_durably(self.folder / _ITEMS, line.encode())
         if self._in_memory:
             self.items[key] = value
         return offset
@@ -114,7 +115,7 @@ def open_run(folder: Path, config: Mapping[str, Any], *, in_memory: bool = True)
     """
     with _locked(folder, config):
         with _storage_errors(folder):
-            _cut_torn_line(folder / _ITEMS)
+            cut_torn_line(folder / _ITEMS)
         stored = _read_lines(folder / _ITEMS)
         run = Run(folder, {key: value for _, key, value in stored} if in_memory else None)
         try:
@@ -127,18 +128,11 @@ def open_run(folder: Path, config: Mapping[str, Any], *, in_memory: bool = True)
 def _locked(folder: Path, config: Mapping[str, Any]) -> Iterator[None]:
     """Lock the folder, and check or write its config."""
     make_folder(folder)
-    lock = FileLock(folder / _LOCK)
-    with _storage_errors(folder):
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise StorageError(f"Another process works on the run in {folder}; wait for it.") from None
-    try:
+    way_out = "wait for it, or use another folder"
+    with one_writer(lock_in(folder), folder, StorageError, way_out):
         with _storage_errors(folder):
             _check_config(folder, config)
         yield
-    finally:
-        lock.release()
 
 
 def _check_config(folder: Path, config: Mapping[str, Any]) -> None:
@@ -160,44 +154,6 @@ def _check_config(folder: Path, config: Mapping[str, Any]) -> None:
             f"The run in {folder} was started with another {other} ({was}, now {now}); "
             "use the same value, or another folder."
         )
-
-
-def _append_line(folder: Path, key: str, value: Any) -> int:
-    """Append an item, or nothing if that fails; returns the item's offset."""
-    line = (json.dumps({"key": key, "value": value}, ensure_ascii=False) + "\n").encode()
-    # Unbuffered, because a buffer would be written when the file is closed after a failure.
-    with _storage_errors(folder), (folder / _ITEMS).open("ab", buffering=0) as file:
-        place = file.tell()
-        try:
-            left = memoryview(line)
-            while left:
-                left = left[file.write(left) :]
-            os.fsync(file.fileno())
-        except OSError:
-            # The next item must not continue half a line.
-            with contextlib.suppress(OSError):
-                os.ftruncate(file.fileno(), place)
-            raise
-    return place
-
-
-def _cut_torn_line(file: Path) -> None:
-    """Remove a last line that was cut off by a kill."""
-    if not file.exists():
-        return
-    with file.open("rb+") as items:
-        end = items.seek(0, os.SEEK_END)
-        complete = end
-        while complete > 0:
-            begin = max(0, complete - _BLOCK)
-            items.seek(begin)
-            newline = items.read(complete - begin).rfind(b"\n")
-            if newline >= 0:
-                complete = begin + newline + 1
-                break
-            complete = begin
-        if complete != end:
-            items.truncate(complete)
 
 
 def _read_lines(file: Path) -> Iterator[tuple[int, str, Any]]:
@@ -225,10 +181,7 @@ def _item(line: bytes, file: Path) -> tuple[str, Any]:
 
 
 def _write_json(file: Path, value: Any) -> None:
-    """Write a file atomically."""
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    part.replace(file)
+    write_atomically(file, json.dumps(value, ensure_ascii=False, indent=2) + "\n", StorageError)
 
 
 @contextlib.contextmanager

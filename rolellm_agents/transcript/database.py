@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rolellm_agents.config.paths import make_folder
 from rolellm_agents.errors import StorageError
+from rolellm_agents.transcript.failures import damaged, explained_failures
 from rolellm_agents.transcript.message import KINDS, Kind
 from rolellm_agents.transcript.migration import (
     admit_other_kinds,
@@ -17,11 +18,19 @@ from rolellm_agents.transcript.migration import (
     create_tables,
     migrate_from_2,
 )
+from rolellm_agents.transcript.opening import (
+    SECONDS_TO_WAIT_FOR_ANOTHER_WRITER,
+    can_write,
+    connect_for_reading,
+    connect_for_writing,
+)
+from rolellm_agents.transcript.presence import Presence
+from rolellm_agents.transcript.upkeep.copies import keep_before_migration
 
-_VERSION = 3
+FORMAT = 3
+"""The version of the file's format."""
 _PACKED_VERSION = 2
 _UNRELEASED_VERSION = 1
-_SECONDS_TO_WAIT_FOR_ANOTHER_WRITER = 10.0
 _PAGE = 4096
 """Page size of a new file in bytes; with smaller pages, long messages waste more space."""
 
@@ -35,46 +44,56 @@ class Database:
         Raises:
             StorageError: the file cannot be opened, is not a transcript, or comes from a newer version.
         """
+        self._path = path
         self._place = str(path) if path else "the transcript in memory"
         self._lock = threading.RLock()
+        self._presence: Presence | None = None
+        self.notice = ""
+        """Where the copy in the former format is, if the file was converted; else empty."""
         if path:
             make_folder(path.parent)
-        with self._explained_failures():
-            self.connection = sqlite3.connect(
-                path or ":memory:",
-                timeout=_SECONDS_TO_WAIT_FOR_ANOTHER_WRITER,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-            try:
+            self._presence = Presence(path)
+        try:
+            with explained_failures(self._place):
+                self.connection = self._connect()
                 self._prepare()
-            except BaseException:
-                self.connection.close()
-                raise
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the file; further calls do nothing."""
         with self._lock:
-            self.connection.close()
+            if hasattr(self, "connection"):
+                self.connection.close()
+            if self._presence is not None:
+                self._presence.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        return connect_for_writing(self._path)
 
     def _prepare(self) -> None:
         self.connection.row_factory = sqlite3.Row
+        version = self._known_version()
+        self.connection.execute(f"PRAGMA page_size = {_PAGE}")
+        self._switch_to_wal()
+        if version < FORMAT:
+            self._bring_to_this_version()
+        self.connection.execute("PRAGMA foreign_keys = ON")
+
+    def _known_version(self) -> int:
         version = self._version()
-        if version > _VERSION:
+        if version > FORMAT:
             raise StorageError(
                 f"{self._place} was written by a newer rolellm (format {version}, this one knows "
-                f"{_VERSION}); update rolellm."
+                f"{FORMAT}); update rolellm."
             )
         if version == _UNRELEASED_VERSION:
             raise StorageError(
                 f"{self._place} has format 1, which no release wrote; move it away, "
                 "and the next start makes a new one."
             )
-        self.connection.execute(f"PRAGMA page_size = {_PAGE}")
-        self._switch_to_wal()
-        if version < _VERSION:
-            self._bring_to_this_version()
-        self.connection.execute("PRAGMA foreign_keys = ON")
+        return version
 
     def _version(self) -> int:
         version: int = self.connection.execute("PRAGMA user_version").fetchone()[0]
@@ -82,7 +101,7 @@ class Database:
 
     def _switch_to_wal(self) -> None:
         """Set the journal mode, and retry while another process does the same; SQLite does not wait."""
-        deadline = time.monotonic() + _SECONDS_TO_WAIT_FOR_ANOTHER_WRITER
+        deadline = time.monotonic() + SECONDS_TO_WAIT_FOR_ANOTHER_WRITER
         while True:
             try:
                 self.connection.execute("PRAGMA journal_mode = WAL")
@@ -94,6 +113,7 @@ class Database:
                 return
 
     def _bring_to_this_version(self) -> None:
+        self._keep_former_format()
         with self.writing() as db:
             # Another process may have migrated the file meanwhile.
             version = self._version()
@@ -101,19 +121,28 @@ class Database:
                 create_tables(db)
             elif version == _PACKED_VERSION:
                 self._migrate(db)
-            db.execute(f"PRAGMA user_version = {_VERSION}")
+            db.execute(f"PRAGMA user_version = {FORMAT}")
         if version == _PACKED_VERSION:
             # Return the old tables' space to the disk; if this fails, new messages will use the space.
             with contextlib.suppress(sqlite3.Error):
                 self.connection.execute("VACUUM")
 
+    def _keep_former_format(self) -> None:
+        if self._path is None:
+            return
+        with self.snapshot() as db:
+            if self._version() == _PACKED_VERSION:
+                kept = keep_before_migration(db, self._path, _PACKED_VERSION)
+                self.notice = (
+                    f"{self._path} is converted to format {FORMAT}; a copy in format {_PACKED_VERSION} is "
+                    f"kept in {kept}."
+                )
+
     def _migrate(self, db: sqlite3.Connection) -> None:
         try:
             migrate_from_2(db)
         except (KeyError, TypeError, ValueError) as error:
-            raise StorageError(
-                f"{self._place} is damaged ({error}); move it away, and the next start makes a new one."
-            ) from error
+            raise damaged(self._place, str(error)) from error
 
     def admit_kinds(self, kinds: Iterable[Kind]) -> None:
         """Make the file ready for messages of these kinds; it admits only ours until others are needed.
@@ -123,7 +152,7 @@ class Database:
         """
         if set(kinds) <= set(KINDS):
             return
-        with self._explained_failures(), self._lock:
+        with explained_failures(self._place), self._lock:
             self.connection.execute("PRAGMA foreign_keys = OFF")
             try:
                 with self.writing() as db:
@@ -135,8 +164,12 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """The connection, for one query."""
-        with self._explained_failures(), self._lock:
-            yield self.connection
+        with explained_failures(self._place), self._lock:
+            try:
+                yield self.connection
+            except (ValueError, IndexError) as error:
+                # Texts that are no JSON, no UTF-8 or no known status.
+                raise damaged(self._place, str(error)) from error
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -151,7 +184,7 @@ class Database:
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """One transaction; a durable one flushes itself and all earlier transactions to the disk."""
-        with self._explained_failures(), self._lock:
+        with explained_failures(self._place), self._lock:
             self.connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -162,28 +195,32 @@ class Database:
                     self.connection.execute("ROLLBACK")
                 raise
 
-    @contextmanager
-    def _explained_failures(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise StorageError(_complaint(self._place, error)) from error
+
+class ReadOnlyDatabase(Database):
+    """An existing file in a folder without write permission."""
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._path is None:
+            raise sqlite3.OperationalError("unable to open database file")
+        return connect_for_reading(self._path)
+
+    def _prepare(self) -> None:
+        self.connection.row_factory = sqlite3.Row
+        self.connection.execute("PRAGMA query_only = ON")
+        version = self._known_version()
+        if version < FORMAT:
+            raise StorageError(
+                f"{self._place} has format {version}, and must be converted to format {FORMAT} before it "
+                "is read; copy it to a folder that you can write to, and set ROLELLM_HOME to that folder."
+            )
 
 
-def _complaint(place: str, error: sqlite3.Error) -> str:
-    reason = str(error)
-    if "full" in reason:
-        return f"The disk is full, so {place} cannot be written; make room and try again."
-    if "readonly" in reason or "read-only" in reason or "unable to open" in reason:
-        return (
-            f"{place} cannot be written ({reason}); give it and its folder write permission, "
-            "or set ROLELLM_HOME to a folder you can write to."
-        )
-    if "locked" in reason:
-        return f"{place} is locked by another program; close it and try again."
-    if "not a database" in reason or "malformed" in reason:
-        return (
-            f"{place} is not a transcript or is damaged ({reason}); move it away, "
-            "and the next start makes a new one."
-        )
-    return f"{place} cannot be used: {reason}."
+def open_for_reading(path: Path) -> Database:
+    """Open a file whose folder perhaps cannot be written; there, a missing file is an empty transcript.
+
+    Raises:
+        StorageError: as for `Database`.
+    """
+    if can_write(path):
+        return Database(path)
+    return ReadOnlyDatabase(path) if path.exists() else Database()

@@ -88,22 +88,32 @@ def _unpacked_messages(db: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
         ORDER BY m.number
         """
     ):
-        provenance = _joined_json(shape, own)
+        provenance = joined_json(shape, own)
         parts = (to_json(provenance[key]) if key in provenance else None for key in ("made_by", "usage"))
-        yield (*kept, *parts, None if text is None else _inflated(text))
+        yield (*kept, *parts, None if text is None else inflated(text))
 
 
-def _joined_json(shape: str | bytes | None, own: str | bytes | None) -> dict[str, object]:
+def joined_json(shape: str | bytes | None, own: str | bytes | None) -> dict[str, object]:
+    """The provenance of a message of format 2; empty without a shape.
+
+    Raises:
+        ValueError: the shape and the values do not fit together, or are not JSON.
+    """
     if shape is None:
         return {}
-    parts = _inflated(shape).split(_GAP)
-    values = _inflated(own).split(_GAP) if own else []
+    parts = inflated(shape).split(_GAP)
+    values = inflated(own).split(_GAP) if own else []
     joined = "".join(part + value for part, value in zip(parts, [*values, ""], strict=True))
     value: dict[str, object] = json.loads(joined)
     return value
 
 
-def _inflated(stored: str | bytes) -> str:
+def inflated(stored: str | bytes) -> str:
+    """A text of format 2.
+
+    Raises:
+        ValueError: it cannot be decompressed.
+    """
     if isinstance(stored, str):
         return stored
     try:

@@ -2,8 +2,7 @@
 
 Any number of processes may open the same file: SQLite's write-ahead log lets them read while one of them
 writes. Within a process, threads take turns. Everything written survives a crash of the process. A power
-failure may lose messages after the last finished answer, because only the end of an answer waits for the
-disk.
+failure may lose the answer in progress: only complete messages wait for the disk.
 """
 
 import secrets
@@ -34,7 +33,7 @@ from rolellm_agents.transcript.conversations import (
     read_titles,
     write_draft,
 )
-from rolellm_agents.transcript.database import Database
+from rolellm_agents.transcript.database import Database, open_for_reading
 from rolellm_agents.transcript.message import (
     KINDS,
     ConversationRecord,
@@ -79,6 +78,25 @@ class Transcript:
             StorageError: the file cannot be opened, is not a transcript, or comes from a newer version.
         """
         self._database = Database(path)
+
+    @classmethod
+    def for_reading(cls, path: Path) -> Self:
+        """Open a file to read it, which also works in a folder without write permission.
+
+        There, a missing file is an empty transcript.
+
+        Raises:
+            StorageError: the file cannot be read, is not a transcript, or has another format that cannot be
+                converted without write permission.
+        """
+        transcript = cls.__new__(cls)
+        transcript._database = open_for_reading(path)  # noqa: SLF001 - our own
+        return transcript
+
+    @property
+    def notice(self) -> str:
+        """What the user should be told once: that the file was converted, and where its copy is."""
+        return self._database.notice
 
     def close(self) -> None:
         """Close the file; further calls do nothing."""
@@ -229,10 +247,13 @@ class Transcript:
         made_by: Mapping[str, Any] | None = None,
         branch: str = MAIN,
     ) -> Message:
-        """Add a complete message under `parent`, and move the branch to it."""
+        """Add a complete message under `parent`, and move the branch to it.
+
+        When this returns, the message and everything before it are on the disk.
+        """
         if kind not in KINDS:
             self._database.admit_kinds([kind])
-        with self._database.writing(durable=False) as db:
+        with self._database.writing() as db:
             id_, number = _start_message(db, conversation, parent, branch, speaker, audience, kind, made_by)
             end_message(
                 db, number, text=text, status="complete", made_by=made_by or {}, usage=None, took=None

@@ -57,7 +57,7 @@ def test_other_settings_are_another_run(tmp_path: Path) -> None:
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     with (
         open_run(tmp_path, CONFIG),
-        pytest.raises(StorageError, match="Another process works on the run"),
+        pytest.raises(StorageError, match="Another process works on"),
         open_run(tmp_path, CONFIG),
     ):
         pass

@@ -370,7 +370,7 @@ def test_places_that_cannot_be_written(tmp_path: Path, asked: list[Asked]) -> No
     below = tmp_path / "file" / "out.jsonl"
 
     assert complaint(run(scene, "--out", str(below))) == (
-        f"{below} cannot be read (Not a directory); name another file."
+        f"{below} cannot be written (File exists); check permissions and free space, or name another."
     )
     assert complaint(run(scene, "--out", str(tmp_path))) == (
         f"{tmp_path} cannot be read (Is a directory); name another file."

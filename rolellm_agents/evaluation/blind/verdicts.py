@@ -8,8 +8,12 @@ from typing import Final, Literal, get_args
 from pydantic import Field, model_validator
 
 from rolellm_agents.errors import StorageError
+from rolellm_agents.files.appending import append_durably, mend_last_line
+from rolellm_agents.files.one_writer import lock_beside, one_writer
 from rolellm_agents.judging.json_rows import JsonRow, read_rows
 
+_SECONDS_TO_WAIT: Final = 10.0
+"""For other readers, who also append."""
 Preference = Literal["first", "second", "tie", "neither"]
 """Which answer of a pair is better; `neither` if both are bad."""
 PREFERENCES: Final[tuple[Preference, ...]] = get_args(Preference)
@@ -59,9 +63,11 @@ def append_verdicts(file: Path, verdicts: Iterable[ReaderVerdict]) -> None:
     Raises:
         StorageError: the file cannot be written.
     """
+    rows = [verdict.model_dump(exclude_defaults=True) for verdict in verdicts]
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     try:
-        with file.open("a", encoding="utf-8") as out:
-            for verdict in verdicts:
-                out.write(json.dumps(verdict.model_dump(exclude_defaults=True), ensure_ascii=False) + "\n")
+        with one_writer(lock_beside(file), file, StorageError, "try again", seconds=_SECONDS_TO_WAIT):
+            mend_last_line(file)
+            append_durably(file, lines.encode())
     except OSError as error:
         raise StorageError(f"{file} cannot be written: {error.strerror}.") from error

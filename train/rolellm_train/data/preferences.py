@@ -195,7 +195,7 @@ def _best_and_worst(file: Path, sample: Sample) -> tuple[str, str]:
 
 def _pairs_in(source: Path, personas: Mapping[str, Persona]) -> Iterator[tuple[str, Preference | None]]:
     if source.is_file() and source.suffix == ".db":
-        with Transcript(source) as transcript:
+        with Transcript.for_reading(source) as transcript:
             yield from swipes_of(transcript, personas)
     elif (source / _JUDGES).is_dir():
         runs = [run for run in sorted((source / _JUDGES).iterdir()) if (run / "config.json").is_file()]

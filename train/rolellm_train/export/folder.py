@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
-
 from rolellm_agents.config.paths import make_folder
 from rolellm_agents.errors import StorageError
+from rolellm_agents.files.one_writer import lock_beside, one_writer
 
 _RESERVE: Final = 200_000_000
 """Bytes that must stay free on the disk."""
@@ -29,8 +28,9 @@ def writing_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     if target.exists() and not replace:
         raise StorageError(f"{target} exists already; name another folder with --to, or use --force.")
     make_folder(target.parent)
+    way_out = "wait for it, or name another folder with --to"
     try:
-        with FileLock(target.parent / f".{target.name}.lock", timeout=0):
+        with one_writer(lock_beside(target), target, StorageError, way_out):
             for left in target.parent.glob(f".{target.name}.*.part"):
                 shutil.rmtree(left, ignore_errors=True)
             part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
@@ -39,8 +39,6 @@ def writing_folder(target: Path, *, replace: bool) -> Iterator[Path]:
                 _put(part, target)
             finally:
                 shutil.rmtree(part, ignore_errors=True)
-    except Timeout:
-        raise StorageError(f"Another process is exporting to {target}; wait for it.") from None
     except OSError as error:
         raise StorageError(
             f"The export to {target} cannot be written ({error.strerror or error}); free the disk, or name "

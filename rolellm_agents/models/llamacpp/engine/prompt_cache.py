@@ -9,6 +9,9 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from rolellm_agents.config.paths import make_folder
+from rolellm_agents.errors import StorageError
+
 _MAGIC = b"rolellm-warm-1\n"
 _DIGEST = 32
 
@@ -72,8 +75,8 @@ class PromptCache:
 
     def _write(self, file: Path, state: bytes) -> None:
         # Errors are ignored: without a saved state, the next start only takes longer.
-        with contextlib.suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(OSError, StorageError):
+            make_folder(self._folder)
             self._make_room(len(state))
             with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".part", delete=False) as part:
                 try:

@@ -12,6 +12,7 @@ from rolellm_tui.cli.chat.arguments import repeated_arguments
 from rolellm_tui.cli.chat.say import exchange, read_input, run
 from rolellm_tui.cli.options import SessionOptions, open_session, with_option_groups
 from rolellm_tui.cli.scene.options import SceneOptions, open_ensemble
+from rolellm_tui.cli.transcripts import open_transcript
 from rolellm_tui.output import print_text
 
 if TYPE_CHECKING:
@@ -86,10 +87,8 @@ def chat(
       rolellm chat --web
       printf 'Hello.\\nAnd you?\\n' | rolellm chat shrek
     """
-    from rolellm_agents.config.paths import user_paths
     from rolellm_agents.persona import load_persona
     from rolellm_agents.persona.from_card.conversion import with_greeting
-    from rolellm_agents.transcript import Transcript
 
     if (host is not None or port is not None) and not web:
         raise typer.BadParameter("It requires --web.", param_hint="--host, --port")
@@ -99,7 +98,7 @@ def chat(
     if first and greeting:
         first = with_greeting(first, greeting)
 
-    with Transcript(user_paths().transcript) as transcript:
+    with open_transcript() as transcript:
 
         def open_chat(
             chosen: "Persona",

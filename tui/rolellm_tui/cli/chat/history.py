@@ -1,4 +1,4 @@
-"""`rolellm history`: list, search, rename, archive, export and import conversations."""
+"""`rolellm history`: list, search, rename, archive, export, import and look after conversations."""
 
 from dataclasses import asdict
 from enum import StrEnum
@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rolellm_tui.cli.chat import upkeep
 from rolellm_tui.cli.options import JsonOption
+from rolellm_tui.cli.transcripts import open_transcript, read_transcript
 from rolellm_tui.output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
-    from rolellm_agents.transcript import FoundMessage, Message, Transcript
+    from rolellm_agents.transcript import FoundMessage, Message
 
 
 class ChatFormat(StrEnum):
@@ -32,7 +34,7 @@ PersonaFilter = Annotated[
 
 app = typer.Typer(
     name="history",
-    help="List, search, rename, export and import conversations.",
+    help="List, search, rename, export, import, back up and repair conversations.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -54,7 +56,7 @@ def list_(
       rolellm history list --archived
       rolellm history list --json
     """
-    with _open() as transcript:
+    with read_transcript() as transcript:
         conversations = transcript.conversations(persona, archived=archived)
     if as_json:
         print_json([asdict(one) for one in conversations])
@@ -87,7 +89,7 @@ def show(
     """
     from rolellm_agents.chat_files.scenes import render_message, scene_of
 
-    with _open() as transcript:
+    with read_transcript() as transcript:
         found = transcript.find_conversation(conversation)
         scene = scene_of(found.persona, transcript.extensions(found.id))
         branch = transcript.latest_branch(found.id)
@@ -125,7 +127,7 @@ def search(
       rolellm history search '"the speckled band" snake*' --persona sherlock-holmes
       rolellm history search 月亮 --limit 5 --json
     """
-    with _open() as transcript:
+    with read_transcript() as transcript:
         found = transcript.search(text, persona=persona, limit=limit)
     if as_json:
         print_json([asdict(one) for one in found])
@@ -147,7 +149,7 @@ def rename(
     Examples:
       rolellm history rename 3f9a 'The missing pipe'
     """
-    with _open() as transcript:
+    with open_transcript() as transcript:
         transcript.rename(transcript.find_conversation(conversation).id, title)
 
 
@@ -159,7 +161,7 @@ def archive(conversation: ConversationArgument) -> None:
     Examples:
       rolellm history archive 3f9a
     """
-    with _open() as transcript:
+    with open_transcript() as transcript:
         transcript.archive(transcript.find_conversation(conversation).id)
 
 
@@ -171,7 +173,7 @@ def unarchive(conversation: ConversationArgument) -> None:
     Examples:
       rolellm history unarchive 3f9a
     """
-    with _open() as transcript:
+    with open_transcript() as transcript:
         transcript.unarchive(transcript.find_conversation(conversation).id)
 
 
@@ -214,7 +216,7 @@ def export(
 
     if out is not None and out.exists() and not force:
         raise ChatFileError(f"{out} already exists; name another file, or overwrite it with --force.")
-    with _open() as transcript:
+    with read_transcript() as transcript:
         record = transcript.record(conversation)
     by_name = ChatFormat.json if out and out.suffix.lower() == ".json" else ChatFormat.markdown
     text = export_conversation(
@@ -250,20 +252,13 @@ def import_(
     """
     from rolellm_agents.chat_files import import_chat_file
 
-    with _open() as transcript:
+    with open_transcript() as transcript:
         imported = import_chat_file(file.expanduser(), transcript, persona)
     if as_json:
         print_json([asdict(one) for one in imported])
         return
     for one in imported:
         print_text(f"{one.id}: {one.messages} messages with {one.persona} ({one.format})")
-
-
-def _open() -> "Transcript":
-    from rolellm_agents.config.paths import user_paths
-    from rolellm_agents.transcript import Transcript
-
-    return Transcript(user_paths().transcript)
 
 
 def _as_json(message: "Message") -> dict[str, Any]:
@@ -281,3 +276,9 @@ def _marked(found: "FoundMessage") -> str:
         marked += f"{found.snippet[at:start]}[{found.snippet[start:end]}]"
         at = end
     return marked + found.snippet[at:]
+
+
+app.command("check")(upkeep.check)
+app.command("backup")(upkeep.backup)
+app.command("restore")(upkeep.restore)
+app.command("salvage")(upkeep.salvage)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rolellm_tui.cli.options import EmbeddingsOption, JsonOption, recall_options
+from rolellm_tui.cli.transcripts import read_transcript
 from rolellm_tui.output import complain, print_json, print_table
 
 if TYPE_CHECKING:
@@ -70,10 +71,8 @@ def recall(
 
 
 def _passages(persona: "Persona", user: str, kinds: list[str]) -> "list[Passage]":
-    from rolellm_agents.config.paths import user_paths
     from rolellm_agents.persona.from_card.conversion import with_macros
     from rolellm_agents.recall import LoreRecall, demonstrations_of, knowledge_of, lore_of, memories_of
-    from rolellm_agents.transcript import Transcript
 
     played = with_macros(persona, user)
     passages = [
@@ -82,7 +81,7 @@ def _passages(persona: "Persona", user: str, kinds: list[str]) -> "list[Passage]
         *lore_of(LoreRecall(played, user=user).books, played, user),
     ]
     if "memory" in kinds:
-        with Transcript(user_paths().transcript) as transcript:
+        with read_transcript() as transcript:
             passages += memories_of(transcript, played, user=user)
     return [passage for passage in passages if passage.kind in kinds]
 

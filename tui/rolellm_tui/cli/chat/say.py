@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from rolellm_tui.cli.options import JsonOption, SessionOptions, open_session, with_option_groups
+from rolellm_tui.cli.transcripts import open_transcript
 from rolellm_tui.output import complain, print_json, print_text
 
 if TYPE_CHECKING:
@@ -45,13 +46,12 @@ def say(
       cat letter.txt | rolellm say "Sherlock Holmes" - --json
       rolellm say shrek "Hello" --model openai:qwen3 --base-url http://127.0.0.1:8080/v1
     """
-    from rolellm_agents.config.paths import user_paths
     from rolellm_agents.persona import load_persona
     from rolellm_agents.transcript import Transcript
 
     line = read_input() if text == "-" else text
     addressee = load_persona(persona)
-    with Transcript(user_paths().transcript if keep else None) as transcript:
+    with open_transcript() if keep else Transcript(None) as transcript:
         earlier = _conversation_with(addressee, transcript, conversation) if conversation else None
         session = open_session(addressee, transcript, options, conversation=earlier)
         answer = run(exchange(session, line, show=not as_json))

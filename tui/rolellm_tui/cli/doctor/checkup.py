@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import RoleLLMError
+from rolellm_tui.cli.transcripts import read_transcript
 from rolellm_tui.widgets.common.formatting import counted
 
 _PACKAGES = ("langgraph", "langchain-core", "langchain-openai", "llama-cpp-python", "textual")
@@ -204,13 +205,12 @@ def _personas() -> Iterator[CheckResult]:
 
 
 def _conversations() -> Iterator[CheckResult]:
-    from rolellm_agents.transcript import Transcript
 
     place = user_paths().transcript
     if not place.exists():
         yield CheckResult("conversations", "ok", f"none yet; they will be in {place}")
         return
-    with Transcript(place) as transcript:
+    with read_transcript() as transcript:
         count = len(transcript.conversations())
     yield CheckResult("conversations", "ok", f"{count} in {place} ({_size(place)})")
 

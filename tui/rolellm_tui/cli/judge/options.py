@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from rolellm_tui.cli.options import BaseUrlOption, JsonOption, RunFolderOption, TemperatureOption
+from rolellm_tui.cli.transcripts import read_transcript
 from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
@@ -110,12 +111,11 @@ def read_chats(source: str, persona: str | None) -> list[ReadChat]:
         RoleLLMError: there is no such conversation, it is a scene, or its persona is unknown.
     """
     from rolellm_agents.chat_files import import_chat_file
-    from rolellm_agents.config.paths import user_paths
     from rolellm_agents.transcript import Transcript
 
     path = Path(source).expanduser()
     if not path.is_file() and not source.endswith((".json", ".jsonl")):
-        with Transcript(user_paths().transcript) as transcript:
+        with read_transcript() as transcript:
             return [_read_chat(transcript, source, source, persona)]
     with Transcript(None) as aside:
         found = import_chat_file(path, aside, persona)

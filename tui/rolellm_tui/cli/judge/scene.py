@@ -8,6 +8,7 @@ import typer
 
 from rolellm_tui.cli.judge.options import JudgeOptions
 from rolellm_tui.cli.options import with_option_groups
+from rolellm_tui.cli.transcripts import read_transcript
 from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
@@ -113,14 +114,12 @@ def _is_run(file: Path) -> bool:
 
 def _scenes_of_chat(source: str, persona: str | None) -> "list[JudgedScene]":
     from rolellm_agents.chat_files.scenes import scene_of
-    from rolellm_agents.config.paths import user_paths
     from rolellm_agents.judging.chats import played_scene, scene_of_chat
     from rolellm_agents.scene import line_of
-    from rolellm_agents.transcript import Transcript
     from rolellm_tui.cli.judge.options import read_chats, your_name
 
     if not Path(source).expanduser().is_file() and not source.endswith((".json", ".jsonl")):
-        with Transcript(user_paths().transcript) as transcript:
+        with read_transcript() as transcript:
             found = transcript.find_conversation(source)
             loaded = scene_of(found.persona, transcript.extensions(found.id))
             if loaded is not None:

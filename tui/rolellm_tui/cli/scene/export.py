@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rolellm_tui.cli.transcripts import read_transcript
 from rolellm_tui.output import complain, print_text
 
 if TYPE_CHECKING:
@@ -65,19 +66,17 @@ def export(
 def _read(source: str) -> "tuple[LoadedScene, Sequence[SceneLine]]":
     """A scene and its lines, from a run file or the history. The personas are not needed."""
     from rolellm_agents.chat_files.scenes import scene_of
-    from rolellm_agents.config.paths import user_paths
     from rolellm_agents.errors import SceneError
     from rolellm_agents.scene import line_of
     from rolellm_agents.scene.export import uncast
     from rolellm_agents.scene.run_file import read_run_file
-    from rolellm_agents.transcript import Transcript
 
     if source.endswith(".jsonl"):
         record = read_run_file(Path(source), uncast)
         if record.note:
             complain(record.note)
         return record.loaded, record.lines
-    with Transcript(user_paths().transcript) as transcript:
+    with read_transcript() as transcript:
         found = transcript.find_conversation(source)
         conversation = found.id
         loaded = scene_of(found.persona, transcript.extensions(conversation))

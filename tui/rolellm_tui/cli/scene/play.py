@@ -8,6 +8,7 @@ import typer
 from rolellm_tui.cli.chat.chat import has_screen
 from rolellm_tui.cli.options import SeedOption, SessionOptions, open_session, with_option_groups
 from rolellm_tui.cli.scene.options import SceneArgument, SceneOptions, directed, open_ensemble
+from rolellm_tui.cli.transcripts import open_transcript
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
@@ -40,10 +41,8 @@ def play(
       rolellm scene play harcombe-library --as secretary
       rolellm scene play my-scene.yaml --new --model openai:gpt-4o-mini
     """
-    from rolellm_agents.config.paths import user_paths
     from rolellm_agents.errors import SceneError
     from rolellm_agents.scene import load_scene
-    from rolellm_agents.transcript import Transcript
     from rolellm_graphs.scene.stage import Stage
 
     if not has_screen():
@@ -51,7 +50,7 @@ def play(
             f"“rolellm scene play” needs a terminal; “rolellm scene run {scene}” prints the scene."
         )
     loaded = directed(load_scene(scene), options.director)
-    with Transcript(user_paths().transcript) as transcript:
+    with open_transcript() as transcript:
 
         def open_stage(
             chosen: "LoadedScene", conversation: str | None, /, *, seed: int | None = seed

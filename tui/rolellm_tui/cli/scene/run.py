@@ -1,7 +1,7 @@
 """`rolellm scene run`: run a scene to its end, and print or write it line by line."""
 
 import asyncio
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,10 +17,12 @@ from rolellm_tui.cli.scene.options import (
     unattended,
     without_replay_fields,
 )
+from rolellm_tui.cli.transcripts import open_transcript
 from rolellm_tui.output import complain, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from rolellm_agents.scene.run_file import RunFile, RunLine
     from rolellm_graphs.scene.stage import Stage
@@ -61,20 +63,32 @@ def run(
       rolellm scene run dinner-for-four --seed 7 --out dinner.jsonl --json
       rolellm scene run four-men-and-a-vault --model openai:gpt-4o-mini
     """
-    from rolellm_agents.config.paths import user_paths
     from rolellm_agents.scene import load_scene
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.scene.stage import Stage
 
     loaded = unattended(load_scene(scene), options.director)
     ensemble = open_ensemble(loaded, options)
-    with Transcript(user_paths().transcript if keep else None) as transcript:
+    with (
+        _written_alone(out),
+        open_transcript() if keep else Transcript(None) as transcript,
+    ):
         stage = Stage(ensemble, transcript, seed=seed, persons=())
         if out is not None:
             _open_file(
                 out, stage, head_of_file(stage, default_model(loaded, options.model)), overwrite=force
             )
         asyncio.run(_play(stage, turns, out, as_json=as_json))
+
+
+def _written_alone(out: Path | None) -> "AbstractContextManager[None]":
+    """Let nobody else write a run file meanwhile."""
+    from rolellm_agents.errors import SceneError
+    from rolellm_agents.files.one_writer import lock_beside, one_writer
+
+    if out is None:
+        return nullcontext()
+    return one_writer(lock_beside(out), out, SceneError, "wait for it, or name another file with --out")
 
 
 def _open_file(out: Path, stage: "Stage", head: str, *, overwrite: bool) -> None:
@@ -116,12 +130,10 @@ def _has_content(out: Path, head: str) -> bool:
 
 def _repair(out: Path, *, torn: bool) -> None:
     """Remove a torn last line, and end the file with a line break."""
-    with _write_errors(out), out.open("rb+") as file:
-        content = file.read()
-        if torn:
-            file.truncate(content.rfind(b"\n") + 1)
-        elif not content.endswith(b"\n"):
-            file.write(b"\n")
+    from rolellm_agents.files.appending import cut_torn_line, mend_last_line
+
+    with _write_errors(out):
+        (cut_torn_line if torn else mend_last_line)(out)
 
 
 def _restore(out: Path, stage: "Stage", record: "RunFile") -> None:
@@ -158,10 +170,11 @@ async def _play(stage: "Stage", turns: int | None, out: Path | None, *, as_json:
 
 
 def _append(out: Path, line: "RunLine") -> None:
+    from rolellm_agents.files.appending import append_durably
     from rolellm_agents.scene.run_file import as_text
 
-    with _write_errors(out), out.open("a", encoding="utf-8") as file:
-        file.write(as_text(line))
+    with _write_errors(out):
+        append_durably(out, as_text(line).encode())
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Upkeep of the transcript's file: checking, backups, restoring, and salvage of a damaged file."""

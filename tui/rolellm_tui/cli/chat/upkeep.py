@@ -1,0 +1,134 @@
+"""`rolellm history check`, `backup`, `restore` and `salvage`: look after the transcript's file."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rolellm_tui.cli.options import JsonOption
+from rolellm_tui.output import complain, counted_progress, print_json, print_text
+from rolellm_tui.widgets.common.formatting import counted
+
+if TYPE_CHECKING:
+    from rolellm_agents.transcript.upkeep.checking import CheckReport
+    from rolellm_agents.transcript.upkeep.copies import Backup
+    from rolellm_agents.transcript.upkeep.restoring import Restored
+    from rolellm_agents.transcript.upkeep.salvage import Salvage
+
+FileArgument = Annotated[
+    Path | None, typer.Argument(help="A transcript. Default: your own.", metavar="[FILE]")
+]
+NewFileOption = Annotated[
+    Path | None, typer.Option("--out", "-o", help="New file; an existing one is refused.", metavar="FILE")
+]
+
+
+def check(file: FileArgument = None, as_json: JsonOption = False) -> None:
+    """Check whether the file with all conversations is damaged. It is not changed.
+
+    The exit code is 1 if something is wrong.
+
+    \b
+    Examples:
+      rolellm history check
+      rolellm history check transcript-backup-2026-11-25.db --json
+    """
+    from rolellm_agents.config.paths import user_paths
+    from rolellm_agents.transcript.upkeep.checking import check_transcript
+
+    report = check_transcript(file or user_paths().transcript)
+    if as_json:
+        print_json({**asdict(report), "sound": report.is_sound})
+    else:
+        _print_report(report)
+    if not report.is_sound:
+        raise typer.Exit(1)
+
+
+def _print_report(report: "CheckReport") -> None:
+    if report.is_sound:
+        print_text(f"{report.file} is sound: {_extent(report)}, format {report.format}.")
+    if report.missing:
+        print_text(f"{counted(report.missing, 'message')} could not be saved by an earlier salvage.")
+    for finding in report.findings:
+        print_text(finding)
+    if report.findings:
+        print_text(f"{report.file} is damaged. Close the chats, and then run")
+        print_text("  rolellm history salvage    to save what can be read in a new file, and")
+        print_text("  rolellm history restore    to put that file, or a backup, in place.")
+
+
+def backup(out: NewFileOption = None, as_json: JsonOption = False) -> None:
+    """Copy all conversations to one file, also while chats write into them.
+
+    Without --out, the copy is put into the folder “backups” beside the conversations.
+
+    \b
+    Examples:
+      rolellm history backup
+      rolellm history backup --out /media/usb/conversations.db
+    """
+    from rolellm_agents.config.paths import user_paths
+    from rolellm_agents.transcript.upkeep.copies import back_up
+
+    with counted_progress("Copying pages") as progress:
+        made = back_up(user_paths().transcript, out and out.expanduser(), progress)
+    if as_json:
+        print_json(asdict(made))
+        return
+    print_text(made.file)
+    complain(f"Copied {_extent(made)}.")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A backup, or a file of “history salvage”.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Put a copy of a backup in the place of all conversations.
+
+    The present file is kept beside it under a dated name; restore that file to undo. Close all chats first.
+
+    \b
+    Examples:
+      rolellm history restore ~/.local/share/rolellm/backups/transcript-backup-2026-11-25.db
+    """
+    from rolellm_agents.config.paths import user_paths
+    from rolellm_agents.transcript.upkeep.restoring import restore as put_in_place
+
+    restored = put_in_place(file.expanduser(), user_paths().transcript)
+    if as_json:
+        print_json(asdict(restored))
+        return
+    print_text(f"{restored.file} now has {_extent(restored)}.")
+    if restored.kept:
+        print_text(f"The former file is {restored.kept}; “rolellm history restore” with it undoes this.")
+
+
+def salvage(file: FileArgument = None, out: NewFileOption = None, as_json: JsonOption = False) -> None:
+    """Save what can be read of damaged conversations in a new file. The damaged file is not changed.
+
+    Without --out, the new file is put beside the damaged one.
+
+    \b
+    Examples:
+      rolellm history salvage
+      rolellm history salvage broken.db --out saved.db --json
+    """
+    from rolellm_agents.config.paths import user_paths
+    from rolellm_agents.transcript.upkeep.salvage import salvage as save
+
+    source = (file or user_paths().transcript).expanduser()
+    with counted_progress("Reading pages") as progress:
+        saved = save(source, out and out.expanduser(), progress)
+    if as_json:
+        print_json(asdict(saved))
+        return
+    print_text(f"Saved {_extent(saved)} in {saved.file}. {source} is unchanged.")
+    if saved.lost or saved.torn:
+        print_text(f"Lost: {counted(saved.lost, 'message')}. Incomplete: {counted(saved.torn, 'message')}.")
+    print_text(f"To go on with what was saved:  rolellm history restore {saved.file}")
+
+
+def _extent(of: "CheckReport | Backup | Restored | Salvage") -> str:
+    return f"{counted(of.messages or 0, 'message')} of {counted(of.conversations or 0, 'conversation')}"
