@@ -7,7 +7,13 @@ import typer
 
 from rolellm_tui.cli.chat.chat import has_screen
 from rolellm_tui.cli.options import SeedOption, SessionOptions, open_session, with_option_groups
-from rolellm_tui.cli.scene.options import SceneArgument, SceneOptions, directed, open_ensemble
+from rolellm_tui.cli.scene.options import (
+    SceneArgument,
+    SceneOptions,
+    directed,
+    open_ensemble,
+    scene_to_play,
+)
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
@@ -42,7 +48,6 @@ def play(
     """
     from rolellm_agents.config.paths import user_paths
     from rolellm_agents.errors import SceneError
-    from rolellm_agents.scene import load_scene
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.scene.stage import Stage
 
@@ -50,7 +55,7 @@ def play(
         raise SceneError(
             f"“rolellm scene play” needs a terminal; “rolellm scene run {scene}” prints the scene."
         )
-    loaded = directed(load_scene(scene), options.director)
+    loaded = directed(scene_to_play(scene, options), options.director)
     with Transcript(user_paths().transcript) as transcript:
 
         def open_stage(

@@ -14,6 +14,7 @@ from rolellm_tui.cli.scene.options import (
     default_model,
     head_of_file,
     open_ensemble,
+    scene_to_play,
     unattended,
     without_replay_fields,
 )
@@ -62,11 +63,10 @@ def run(
       rolellm scene run four-men-and-a-vault --model openai:gpt-4o-mini
     """
     from rolellm_agents.config.paths import user_paths
-    from rolellm_agents.scene import load_scene
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.scene.stage import Stage
 
-    loaded = unattended(load_scene(scene), options.director)
+    loaded = unattended(scene_to_play(scene, options), options.director)
     ensemble = open_ensemble(loaded, options)
     with Transcript(user_paths().transcript if keep else None) as transcript:
         stage = Stage(ensemble, transcript, seed=seed, persons=())
