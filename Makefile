@@ -5,6 +5,10 @@ FUZZ_SECONDS ?= 3600
 PERSONA ?= sherlock-holmes
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+# The packages of a lock, each with a known hash and nothing besides. What is compiled from sources is built
+# with the tools of locks/build.txt.
+LOCKED := $(PIP) install --quiet --require-hashes --no-deps --build-constraint locks/build.txt --requirement
+PROJECT := $(PIP) install --quiet --no-deps --build-constraint locks/build.txt --editable .
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # Of the tests that drive the app, compute with weights or start processes, those that stand for a feature.
 FAST := not slow and (core or not (app or model or process))
@@ -15,7 +19,16 @@ NO_AMX := -mno-amx-tile -mno-amx-int8 -mno-amx-bf16
 WITHOUT_AMX := if $${CC:-cc} $(NO_AMX) -x c -c -o /dev/null /dev/null 2>/dev/null; then \
 	export CMAKE_ARGS="-DCMAKE_C_FLAGS='$$CFLAGS $(NO_AMX)' -DCMAKE_CXX_FLAGS='$$CXXFLAGS $(NO_AMX)' $$CMAKE_ARGS"; fi;
 
-.PHONY: help chat test test-app test-model test-process test-all test-room lint docs smoke bench fuzz fuzz-server screenshot clean
+# torch comes in several builds of one version with different hashes, so the locks leave it out, with what it
+# alone needs.
+TORCH := torch cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas nvidia-cuda-cupti nvidia-cuda-nvrtc \
+	nvidia-cuda-runtime nvidia-cudnn-cu13 nvidia-cufft nvidia-cufile nvidia-curand nvidia-cusolver \
+	nvidia-cusparse nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx triton
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-header \
+	--no-annotate --no-emit-index-url --no-emit-find-links $(TORCH:%=--no-emit-package %)
+
+.PHONY: help chat test test-app test-model test-process test-all test-room lint docs smoke bench fuzz fuzz-server
+.PHONY: screenshot lock sbom audit clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -49,7 +62,7 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/lint-imports --no-logo
 
 docs: .venv/.base  ## Build the documentation site into build/site
-	@$(PIP) install --quiet --constraint constraints.txt --group docs
+	@$(LOCKED) locks/docs.txt
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
 	@echo "Open build/site/index.html in a browser."
 
@@ -59,7 +72,7 @@ smoke: .venv/.dev  ## Tune the embedded model for a minute, export it, and prove
 	ROLELLM_HOME=$(CURDIR)/.smoke/home $(BIN)/rolellm export .smoke/run --to .smoke/export --name smoke-test
 
 bench: .venv/.base  ## Measure this machine (ten minutes)
-	@$(PIP) install --quiet --constraint constraints.txt --group bench
+	@$(LOCKED) locks/bench.txt
 	$(BIN)/rolellm bench start
 	$(BIN)/rolellm bench turn
 	$(BIN)/rolellm bench cards
@@ -69,13 +82,14 @@ bench: .venv/.base  ## Measure this machine (ten minutes)
 	$(BIN)/rolellm bench engine
 
 fuzz: .venv/.dev  ## Fuzz the card readers for FUZZ_SECONDS (an hour)
-	@$(PIP) install --quiet --constraint constraints.txt --group fuzz
+	@$(LOCKED) locks/fuzz.txt
 	$(BIN)/python tests/fuzz/make_corpus.py .fuzz/corpus
 	$(BIN)/python tests/fuzz/fuzz_cards.py -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
 		-artifact_prefix=.fuzz/ .fuzz/corpus
 
 fuzz-server: .venv/.dev  ## Ask a server whatever its OpenAPI description allows and forbids (schemathesis)
-	@$(PYTHON) -m venv .fuzz/schemathesis && .fuzz/schemathesis/bin/python -m pip install --quiet "schemathesis>=4.32,<5"
+	@$(PYTHON) -m venv .fuzz/schemathesis
+	@.fuzz/schemathesis/bin/python -m pip install --quiet --require-hashes --no-deps --requirement locks/fuzz-server.txt
 	@$(BIN)/rolellm serve --model "scripted:Good day." --port 8765 & server=$$!; \
 		.fuzz/schemathesis/bin/schemathesis run http://127.0.0.1:8765/openapi.json --wait-for-schema 60 \
 		--max-examples 200 --checks not_a_server_error,response_schema_conformance --exclude-path /metrics; \
@@ -84,23 +98,48 @@ fuzz-server: .venv/.dev  ## Ask a server whatever its OpenAPI description allows
 screenshot: .venv/.base  ## Draw the README's picture anew, with the embedded model
 	$(BIN)/python docs/screenshot.py
 
+lock: .venv/bin/python  ## Write locks/ anew from pyproject.toml and constraints.txt
+	@$(LOCKED) locks/lock.txt
+	$(LOCK) --constraint constraints.txt pyproject.toml --output-file locks/base.txt
+	$(LOCK) --constraint constraints.txt pyproject.toml --extra hf --extra serve --group test --group lint \
+		--output-file locks/dev.txt
+	for group in docs bench fuzz lock pip build release; do \
+		$(LOCK) --constraint constraints.txt --group $$group --output-file locks/$$group.txt || exit; done
+	$(LOCK) --group fuzz-server --output-file locks/fuzz-server.txt
+
+sbom: .venv/.dev .venv/.release  ## Write what .venv holds into build/sbom.json (CycloneDX)
+	@mkdir -p build
+	.venv/release/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-format JSON \
+		--output-file build/sbom.json $(BIN)/python
+
+audit: .venv/.release  ## Look the locked packages up in the advisories, if they can be reached
+	@$(PYTHON) .ci/audit.py .venv/release/bin/pip-audit locks/base.txt locks/dev.txt
+
 clean:  ## Remove .venv
 	rm -rf .venv
 
 .venv/bin/python:
 	@echo "Making .venv …"
 	@$(PYTHON) -m venv .venv
-	@$(PIP) install --quiet --upgrade "pip>=25.1"
+	@$(PIP) install --quiet --require-hashes --no-deps --requirement locks/pip.txt
 
-.venv/.base: pyproject.toml constraints.txt | .venv/bin/python
+.venv/.base: pyproject.toml locks/base.txt | .venv/bin/python
 	@echo "Installing into .venv. The first time llama-cpp-python is compiled, which takes about four"
-	@echo "minutes on two cores; pip says “still running” meanwhile."
-	@$(WITHOUT_AMX) $(PIP) install --constraint constraints.txt --editable .
+	@echo "minutes on two cores, without a word."
+	@$(WITHOUT_AMX) $(LOCKED) locks/base.txt
+	@$(PROJECT)
 	@touch $@
 
-.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
+.venv/.dev: pyproject.toml constraints.txt locks/dev.txt | .venv/bin/python
 	@echo "Installing the tests' and checkers' packages too, torch and transformers among them. The first"
-	@echo "time llama-cpp-python is compiled, which takes about four minutes; pip says “still running”."
-	@$(PIP) install --constraint constraints.txt torch==2.13.0
-	@$(WITHOUT_AMX) $(PIP) install --constraint constraints.txt --editable ".[hf,serve]" --group test --group lint
+	@echo "time llama-cpp-python is compiled, which takes about four minutes, without a word."
+	@$(WITHOUT_AMX) $(LOCKED) locks/dev.txt
+	@$(PIP) install --quiet --constraint constraints.txt torch==2.13.0
+	@$(PROJECT)
 	@touch $@ .venv/.base
+
+.venv/.release: locks/release.txt | .venv/bin/python
+	@$(PYTHON) -m venv .venv/release
+	@.venv/release/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
+		--requirement locks/release.txt
+	@touch $@

@@ -45,6 +45,10 @@ class SceneError(RoleLLMError):
     """A scene that does not exist, or a scene file that cannot be used."""
 
 
+class TrustError(RoleLLMError):
+    """A file from elsewhere names a model or a file to which the user has not agreed."""
+
+
 class PluginError(RoleLLMError):
     """An entry point of another package that cannot be used."""
 

@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 NO_AMX = "-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
-PIP = '#!/bin/sh\nprintf %s "$CMAKE_ARGS" > seen\n'
+PIP = '#!/bin/sh\ncase "$*" in *locks/TARGET.txt*) printf %s "$CMAKE_ARGS" > seen ;; esac\n'
+"""Stands for Python, and tells what the call that installs the lock was given."""
 
 pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
 
@@ -19,10 +20,11 @@ def cmake_args(folder: Path, target: str, **environment: str) -> list[str]:
     """What CMake is told, split as scikit-build-core splits it."""
     pip = folder / ".venv" / "bin" / "python"
     pip.parent.mkdir(parents=True)
-    pip.write_text(PIP, encoding="utf-8")
+    pip.write_text(PIP.replace("TARGET", target), encoding="utf-8")
     pip.chmod(0o755)
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copyfile(ROOT / name, folder / name)
+    shutil.copytree(ROOT / "locks", folder / "locks")
     inherited = {name: value for name, value in os.environ.items() if not name.endswith("FLAGS")}
     command = ("make", "--silent", f".venv/.{target}")
     subprocess.run(command, cwd=folder, env={**inherited, **environment}, check=True, capture_output=True)

@@ -1,8 +1,10 @@
 """Import conversation files into the transcript."""
 
 import contextlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rolellm_agents.chat_files.recognising import FoundConversation, conversations_in
 from rolellm_agents.chat_files.scenes import is_scene
@@ -33,7 +35,8 @@ def import_chat_file(
 
     The file is our JSON, a SillyTavern chat or ShareGPT; the content decides. Each conversation is added in
     its own transaction. The persona, an id, name or file, is looked up by the name in the file when None.
-    Scenes in our JSON have their own cast.
+    Scenes in our JSON have their own cast; the models that they name are left out, since a file from
+    elsewhere does not choose models.
 
     Raises:
         ChatFileError: the file cannot be read, or names no persona.
@@ -80,9 +83,28 @@ def _read(found: FoundConversation, given: str | None, what: str) -> Conversatio
     else:
         persona = given or _persona_named(found.persona, what)
     try:
-        return found.read(persona)
+        record = found.read(persona)
     except ChatFileError as error:
         raise ChatFileError(f"{what}: {error}") from error
+    return replace(record, extensions=_without_models(record.extensions))
+
+
+def _without_models(extensions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The extensions without the models of a scene: a file from elsewhere does not choose them."""
+    scene = extensions.get("scene")
+    if not isinstance(scene, dict):
+        return extensions
+    kept = {key: value for key, value in scene.items() if key != "model"}
+    for part in ("director", "narrator"):
+        if part in kept:
+            kept[part] = _without_model(kept[part])
+    if isinstance(kept.get("cast"), list):
+        kept["cast"] = [_without_model(seat) for seat in kept["cast"]]
+    return {**extensions, "scene": kept}
+
+
+def _without_model(part: Any) -> Any:
+    return {key: value for key, value in part.items() if key != "model"} if isinstance(part, dict) else part
 
 
 def _persona_named(name: str, what: str) -> str:

@@ -20,7 +20,7 @@ class Paths:
     """The folders of one user, which need not exist yet."""
 
     config: Path
-    """Settings written by hand: `config.toml` and `models.toml`."""
+    """Settings that can be written by hand: `config.toml`, `models.toml` and `agreed.toml`."""
     data: Path
     """Data that must not be lost: conversations and the user's own personas."""
     cache: Path
@@ -40,6 +40,11 @@ class Paths:
     def prices_file(self) -> Path:
         """The user's list of models' prices, `prices.toml`."""
         return self.config / "prices.toml"
+
+    @property
+    def agreements_file(self) -> Path:
+        """The files from elsewhere whose models the user has agreed to, `agreed.toml`."""
+        return self.config / "agreed.toml"
 
     @property
     def personas(self) -> Path:

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import PackError
 from rolellm_agents.files.yaml import read_yaml
+from rolellm_agents.text import did_you_mean
 
 MANIFEST = "pack.yaml"
 PERSONAS = "personas"
@@ -73,6 +74,21 @@ def bundled_pack() -> Pack:
         manifest = read_yaml(folder / MANIFEST, Manifest, PackError)
         personas = tuple(_yaml_files(folder / "en", folder / "zh"))
         return Pack(manifest, folder, personas, tuple(_yaml_files(folder / SCENES)))
+
+
+def pack_named(name: str) -> Pack:
+    """The installed pack of a name, or the bundled one.
+
+    Raises:
+        PackError: there is no such pack.
+    """
+    by_name = {pack.manifest.name: pack for pack in (bundled_pack(), *installed_packs()[0])}
+    if name not in by_name:
+        raise PackError(
+            f"There is no installed pack {name!r}{did_you_mean(name, by_name)}; "
+            "“rolellm persona pack list” shows all."
+        )
+    return by_name[name]
 
 
 def installed_packs() -> tuple[list[Pack], dict[Path, str]]:

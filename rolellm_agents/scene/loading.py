@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from rolellm_agents.config.foreign_files import ForeignFile, is_own
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError, SceneError
@@ -15,6 +16,7 @@ from rolellm_agents.files.yaml import read_yaml
 from rolellm_agents.persona import Persona, load_persona, read_persona
 from rolellm_agents.persona.from_card.conversion import char_name, with_macros
 from rolellm_agents.persona.packs import bundled_pack, installed_packs
+from rolellm_agents.scene.file_models import file_models, foreign_file
 from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.scene import NARRATOR, Scene, Seat
 from rolellm_agents.text import did_you_mean
@@ -32,6 +34,8 @@ class LoadedScene:
     """By seat, with macros filled. A seat without a persona gets one from its name and `about`."""
     path: Path | None = None
     """The scene's file, if it names persona files in the same folder."""
+    foreign: ForeignFile | None = None
+    """The file from elsewhere that names models to which the user has not agreed; None if they count."""
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -151,12 +155,17 @@ def cast_scene(scene: Scene, path: Path | None = None) -> LoadedScene:
 
     Args:
         scene: the scene as read from its file.
-        path: the scene's file; persona files are looked up in its folder first.
+        path: the scene's file; persona files are looked up in its folder first. The models of a file from
+            elsewhere do not count until somebody agrees to them. None for a scene that the caller has
+            built, whose models count.
 
     Raises:
-        SceneError: two seats have the same name, or the scene refers to an unknown seat.
+        SceneError: two seats have the same name, the scene refers to an unknown seat, or a scene from
+            elsewhere names a persona file outside its folder.
         PersonaError: a persona of the cast cannot be found or read.
+        SettingsError: `models.toml` or `agreed.toml` cannot be used.
     """
+    _check_persona_files(scene, path)
     loaded = [_load(seat, path) for seat in scene.cast]
     seats = [_named(seat, persona) for seat, persona in zip(scene.cast, loaded, strict=True)]
     complete = scene.model_copy(update={"cast": tuple(seats)})
@@ -171,7 +180,13 @@ def cast_scene(scene: Scene, path: Path | None = None) -> LoadedScene:
         for seat, persona in zip(seats, loaded, strict=True)
     }
     beside = any(_beside(seat, path) for seat in scene.cast)
-    return LoadedScene(scene=complete, personas=personas, path=path if beside else None)
+    content = scene.model_dump(mode="json", exclude_unset=True)
+    return LoadedScene(
+        scene=complete,
+        personas=personas,
+        path=path if beside else None,
+        foreign=foreign_file(path, content, file_models(scene)),
+    )
 
 
 def _files() -> Iterator[tuple[Path, Origin]]:
@@ -181,6 +196,29 @@ def _files() -> Iterator[tuple[Path, Origin]]:
     for pack in installed_packs()[0]:
         yield from ((path, "pack") for path in pack.scenes)
     yield from ((path, "bundled") for path in bundled_pack().scenes)
+
+
+def _check_persona_files(scene: Scene, path: Path | None) -> None:
+    """Raise if a scene from elsewhere names a persona file outside its folder, or its pack's."""
+    if path is None or is_own(path):
+        return
+    top = _top_folder(path)
+    for seat in scene.cast:
+        named = seat.persona or ""
+        if named.endswith((".yaml", ".yml")) and not (path.parent / named).resolve().is_relative_to(top):
+            raise SceneError(
+                f"{path} comes from elsewhere and names the persona file {named!r} outside its own folder; "
+                f"copy that file beside the scene, or put the scene into {user_paths().scenes}."
+            )
+
+
+def _top_folder(path: Path) -> Path:
+    """The folder of a scene from elsewhere; that of its pack, if it belongs to one."""
+    packs = user_paths().packs.resolve()
+    folder = path.resolve().parent
+    if folder != packs and folder.is_relative_to(packs):
+        return packs / folder.relative_to(packs).parts[0]
+    return folder
 
 
 def _load(seat: Seat, path: Path | None) -> Persona | None:

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NotRequired
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
+from rolellm_agents.config.foreign_files import ForeignFile
 from rolellm_agents.errors import SceneError
 from rolellm_agents.plugins import qualified_name
 from rolellm_agents.scene.directors import DirectorFunction
+from rolellm_agents.scene.file_models import FileModel, file_models, foreign_file, with_reach
 from rolellm_agents.scene.line import SceneLine, is_turn
 from rolellm_agents.scene.loading import LoadedScene, cast_scene
 from rolellm_agents.scene.message_kinds import MessageKind
@@ -87,6 +89,17 @@ class RunFile:
     """The same lines with tokens, times and calls."""
     note: str
     """A warning when the last line is incomplete; empty otherwise."""
+    foreign: ForeignFile | None = None
+    """The file, if it comes from elsewhere and names models to which the user has not agreed."""
+
+    @property
+    def named_models(self) -> tuple[FileModel, ...]:
+        """The models that a live replay would use, and that do something outside this program."""
+        return _models_of(self.loaded.scene, self.models)
+
+    def agreed(self) -> "RunFile":
+        """The same record with models that count, because the user or the program agrees to them."""
+        return replace(self, loaded=replace(self.loaded, foreign=None), foreign=None)
 
 
 def first_line(
@@ -193,6 +206,7 @@ def read_run_file(
     Raises:
         SceneError: the file cannot be read, or one of its lines is invalid.
         PersonaError: a persona of the cast cannot be found.
+        SettingsError: `models.toml` or `agreed.toml` cannot be used.
     """
     lines, torn = _lines_of(path)
     head = _parsed(lines[0], path, 1)
@@ -202,8 +216,10 @@ def read_run_file(
         record = _parsed(line, path, number)
         _check(record, records[-1]["turn"] if records else 0, loaded, _place(path, number))
         records.append(record)
+    content = {"scene": head["scene"], "models": dict(head["models"])}
     return RunFile(
         loaded=loaded,
+        foreign=foreign_file(path, content, _models_of(loaded.scene, head["models"])),
         seed=head["seed"],
         models=head["models"],
         director=head.get("director", ""),
@@ -211,6 +227,11 @@ def read_run_file(
         records=records,
         note=f"{path} is truncated in line {len(lines) + 1}; it was read up to there." if torn else "",
     )
+
+
+def _models_of(scene: Scene, models: Mapping[str, str | None]) -> tuple[FileModel, ...]:
+    recorded = ((seat, spec) for seat, spec in models.items() if spec)
+    return (*with_reach(recorded), *file_models(scene, except_seats=models))
 
 
 def _lines_of(path: Path) -> tuple[list[bytes], bool]:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError, SceneError
-from rolellm_agents.scene import cast_scene, load_scene
+from rolellm_agents.scene import agreed, cast_scene, load_scene
 from rolellm_agents.scene.directors import NextSpeaker, Situation
 from rolellm_agents.scene.run_file import RunFile, RunLine, as_text, first_line, read_run_file, run_line
 from rolellm_agents.scene.turns import turns
@@ -32,7 +32,7 @@ MODEL = "improvising:one"
 async def _record(
     scene: Path, doings: Sequence[Doing], *, seed: int = 0, persons: Sequence[str] = (), **options: Any
 ) -> list[RunLine]:
-    ensemble = Ensemble(load_scene(scene), **{"model": MODEL, **options})
+    ensemble = Ensemble(agreed(load_scene(scene)), **{"model": MODEL, **options})
     loaded = ensemble.loaded
     models = {seat: voice.model_name for seat, voice in ensemble.voices.items()}
     models["narrator"] = options.get("model", MODEL)
@@ -63,7 +63,7 @@ def recorded(folder: Path, doings: Sequence[Doing] = (None,) * 8, **options: Any
     written = asyncio.run(_record(scene, doings, **options))
     file = folder / "run.jsonl"
     file.write_text("".join(map(as_text, written)), encoding="utf-8")
-    return read_run_file(file, partial(cast_scene, path=file))
+    return read_run_file(file, partial(cast_scene, path=file)).agreed()
 
 
 def from_tape(record: RunFile) -> Replay:

@@ -94,3 +94,11 @@ def test_every_conversation_of_a_persona_can_be_rendered(file: Path) -> None:
             pytest.fail(f"{file.name}: {error}")
         for turn in talk:
             assert turn["content"] in text
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if file.stem not in NEEDS_MORE], ids=lambda file: file.stem
+)
+def test_a_long_conversation_stays_within_the_budget(file: Path) -> None:
+    talk = [SYSTEM, *[HELLO, REPLY] * 250, AGAIN]
+    assert AGAIN["content"] in ChatTemplate(file.read_text(encoding="utf-8"), bos=BOS, eos=EOS).render(talk)

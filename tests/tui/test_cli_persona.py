@@ -123,3 +123,36 @@ def test_show_tells_people_everything_in_plain_text(tmp_path: Path) -> None:
         "  You: Who?\n  Eve [bold]: Me.\n\n"
         "  [Home] I live here.\n\n"
     )
+
+
+def test_a_pack_tells_which_models_and_files_it_names(tmp_path: Path) -> None:
+    pack = tmp_path / "theirs"
+    for folder in ("scenes", "personas"):
+        (pack / folder).mkdir(parents=True)
+    (pack / "pack.yaml").write_text("name: theirs\nversion: 1.0.0\nlicence: CC0-1.0\n")
+    (pack / "personas" / "eve.yaml").write_text(
+        "id: eve\nname: Eve\ndescription: A thief.\nportrait: eve.png\n"
+    )
+    (pack / "personas" / "eve.png").write_bytes(b"")
+    (pack / "scenes" / "vault.yaml").write_text(
+        "id: vault\ntitle: Vault\nsetting: A vault.\n"
+        "cast: [{persona: ../personas/eve.yaml, id: eve, model: 'openai:gpt-4o'}]\n"
+    )
+    installed = rolellm_here("persona", "pack", "install", str(pack)).stdout
+    shown = rolellm_here("persona", "pack", "show", "theirs")
+
+    told = [
+        "  personas/eve.yaml, portrait: eve.png is its picture.",
+        "  scenes/vault.yaml, eve: openai:gpt-4o sends the prompts to https://api.openai.com/v1.",
+        "  scenes/vault.yaml, eve: ../personas/eve.yaml is its persona's file.",
+    ]
+    assert installed.splitlines()[1:] == told
+    assert (shown.stdout.splitlines()[-3:], shown.returncode) == (told, 0)
+    as_json = json.loads(rolellm_here("persona", "pack", "show", "theirs", "--json").stdout)
+    assert [one["named"] for one in as_json["names"]] == [
+        "eve.png",
+        "openai:gpt-4o",
+        "../personas/eve.yaml",
+    ]
+    unknown = rolellm_here("persona", "pack", "show", "their")
+    assert "did you mean theirs?" in unknown.stderr

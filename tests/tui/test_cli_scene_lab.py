@@ -46,7 +46,7 @@ def test_a_row_for_each_model_and_files_that_replay(tmp_path: Path) -> None:
     ]
     for run in runs:
         assert rolellm_here("scene", "replay", str(run)).returncode == 0
-        assert rolellm_here("scene", "replay", str(run), "--live").returncode == 0
+        assert rolellm_here("scene", "replay", str(run), "--live", "--trust-file-models").returncode == 0
     assert conversation_ids() == []
 
 

@@ -49,7 +49,7 @@ def test_json_has_both_sides(file: Path) -> None:
 
 
 def test_models_say_it_live_again(file: Path, asked: list[Asked]) -> None:
-    said = replay(file, "--live")
+    said = replay(file, "--live", "--trust-file-models")
 
     assert (said.returncode, said.stderr) == (0, "")
     assert said.stdout.startswith("Identical: ")
@@ -70,8 +70,8 @@ def test_a_live_model_that_says_something_else_is_told_and_counts_as_a_failure(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with improvising(names=NAMES, length=3):
-        said = replay(file, "--live")
-        told = json.loads(replay(file, "--live", "--json").stdout)
+        said = replay(file, "--live", "--trust-file-models")
+        told = json.loads(replay(file, "--live", "--trust-file-models", "--json").stdout)
 
     assert (said.returncode, said.stderr) == (1, "")
     first, recorded, now = said.stdout.splitlines()

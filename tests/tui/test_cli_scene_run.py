@@ -16,6 +16,7 @@ from helpers.user_files import conversation_ids, kept, write_config
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.scene.run_file import read_run_file
 from rolellm_graphs.scene.run import missing_narration
 
@@ -443,7 +444,8 @@ def test_the_model_is_the_told_one_else_the_scenes_else_the_persons(
     tmp_path: Path, asked: list[Asked]
 ) -> None:
     write_config('model = "improvising:mine"\n')
-    theirs = small_scene(tmp_path, id="theirs", model="improvising:theirs")
+    user_paths().scenes.mkdir(parents=True)
+    theirs = small_scene(user_paths().scenes, id="theirs", model="improvising:theirs")
     for scene, model in ((theirs, MODEL), (theirs, ()), (small_scene(tmp_path), ())):
         run(scene, "--turns", "1", model=model)
 

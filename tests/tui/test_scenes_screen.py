@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from helpers.piloting import keys_offered, until
 from helpers.screen_app import ScreenApp, name_of_screen, text_of
+from helpers.user_files import write_config
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -17,6 +18,7 @@ from rolellm_agents.transcript import Transcript
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.stage import Stage
+from rolellm_tui import staging
 from rolellm_tui.app import RoleApp
 from rolellm_tui.screens.scene import SceneScreen
 from rolellm_tui.screens.scenes import ScenesScreen
@@ -206,3 +208,40 @@ def test_the_scenes_look_as_they_did(
     assert snap_compare(
         ScreenApp(ScenesScreen(transcript), transcript), run_before=look, terminal_size=size
     )
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("answer", "models"),
+    [("y", {"scripted:Mine.", "theirs:x"}), ("n", {"scripted:Mine."}), ("escape", set())],
+)
+async def test_the_models_of_a_packs_scene_count_after_a_yes(
+    transcript: Transcript, monkeypatch: pytest.MonkeyPatch, answer: str, models: set[str]
+) -> None:
+    pack = user_paths().packs / "theirs"
+    (pack / "scenes").mkdir(parents=True)
+    (pack / "pack.yaml").write_text("name: theirs\nversion: 1.0.0\nlicence: CC0-1.0\n")
+    told = FERRY.replace("name: Ann Grey", "name: Ann Grey, model: 'theirs:x'").replace(
+        "a-ferry", "a-a-ferry"
+    )
+    (pack / "scenes" / "a-a-ferry.yaml").write_text(told)
+    write_config('model = "scripted:Mine."\n')
+    made: set[str] = set()
+
+    def make(spec: str, **_: Any) -> ScriptedChatModel:
+        made.add(spec)
+        return ScriptedChatModel(replies=["Who rows?"])
+
+    monkeypatch.setattr(staging, "get_model", make)
+    async with RoleApp(no_session, transcript).run_test(size=(120, 40)) as pilot:
+        await to_scenes(pilot)
+        assert highlighted(pilot) == "a-a-ferry"
+        await pilot.press("enter")
+        await until(pilot, lambda: name_of_screen(pilot) == "FileModelsScreen")
+        assert "ann: theirs:x may send the prompts" in text_of(pilot, "#named")
+        assert made == set()
+        await pilot.press(answer)
+        wanted = "ScenesScreen" if answer == "escape" else "SceneScreen"
+        await until(pilot, lambda: name_of_screen(pilot) == wanted)
+    assert made == models
+    assert user_paths().agreements_file.exists() == (answer == "y")

@@ -13,11 +13,13 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from rolellm_agents.chat_files.scenes import SCENE
+from rolellm_agents.config.foreign_files import keep_agreement
 from rolellm_agents.config.settings import DEFAULT_USER, load_settings, write_settings
-from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.errors import RoleLLMError, TrustError
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.user_persona import current_user_persona
-from rolellm_agents.scene import LoadedScene, cast_scene
+from rolellm_agents.scene import LoadedScene, agreed, cast_scene, without_models
+from rolellm_agents.scene.file_models import file_models
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_graphs.chat.session import Session
@@ -26,6 +28,7 @@ from rolellm_tui.commands import RoleCommands
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.screens.conversations import ConversationsScreen
 from rolellm_tui.screens.export import ExportScreen
+from rolellm_tui.screens.file_models import FileModelsScreen
 from rolellm_tui.screens.keys import KeysScreen
 from rolellm_tui.screens.library import LibraryScreen
 from rolellm_tui.screens.models import ModelsScreen
@@ -378,10 +381,33 @@ class RoleApp(App[RoleLLMError]):
             stage = self._open_stage(scene, conversation, **options)
             if at is not None and at not in (message.id for message in stage.messages):
                 stage.choose(at)
+        except TrustError as error:
+            self._ask_about_models(scene, error)
         except RoleLLMError as error:
             self._complain(error)
         else:
             self._show(SceneScreen(stage))
+
+    def _ask_about_models(self, scene: LoadedScene, error: TrustError) -> None:
+        """Start a scene from elsewhere after asking whether the models in its file count."""
+        file = scene.foreign
+        if file is None:
+            self._complain(error)
+            return
+        models = file_models(scene.scene)
+
+        def go_on(agrees: bool | None) -> None:
+            if agrees is None:
+                return
+            if agrees:
+                try:
+                    keep_agreement(file, [f"{one.place}: {one.spec}" for one in models])
+                except RoleLLMError as problem:
+                    self._complain(problem)
+                    return
+            self._open_scene(lambda: (agreed(scene) if agrees else without_models(scene), None))
+
+        self.push_screen(FileModelsScreen(file, models, load_settings().model), go_on)
 
     def _complain(self, error: RoleLLMError) -> None:
         self.notify(plain(str(error)), severity="error", timeout=20, markup=False)

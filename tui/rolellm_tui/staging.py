@@ -51,8 +51,9 @@ def usual_ensemble(scene: LoadedScene) -> Ensemble:
     """Build the ensemble of a scene with the model from the settings.
 
     Raises:
+        TrustError: the scene comes from elsewhere and names models to which the user has not agreed.
         RoleLLMError: the scene or the settings are invalid.
     """
     settings = load_settings()
     make = partial(get_model, temperature=settings.temperature, max_tokens=settings.max_tokens)
-    return Ensemble(scene, model=scene.scene.model or settings.model, make=make)
+    return Ensemble(scene, usual=settings.model, make=make)

@@ -13,6 +13,7 @@ from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecallOptions
 from rolellm_agents.scene import LoadedScene
 from rolellm_agents.scene.directors import DirectorFunction
+from rolellm_agents.scene.file_models import with_models_that_count
 from rolellm_agents.scene.view import instruction_for
 from rolellm_graphs.chat.voice import Voice
 
@@ -36,6 +37,7 @@ class Ensemble:
         *,
         model: BaseChatModel | str | None = None,
         models: Mapping[str, BaseChatModel | str] | None = None,
+        usual: str = DEFAULT_MODEL,
         director: DirectorFunction | None = None,
         strategy: str | Strategy | None = None,
         lorebooks: Sequence[Lorebook] = (),
@@ -47,8 +49,10 @@ class Ensemble:
 
         Args:
             loaded: the scene.
-            model: the model of all seats without their own; overrides the scene's model.
+            model: the model of all seats without their own; overrides the scene's model, and all models of
+                a file from elsewhere to which the user has not agreed.
             models: models by seat; they override the scene's.
+            usual: the model if neither `model` nor the scene names one.
             director: chooses the next speaker; overrides the scene's director.
             strategy: the strategy of all seats without their own; overrides the scene's strategy.
             lorebooks: lorebooks of all seats, beside each persona's own.
@@ -58,19 +62,21 @@ class Ensemble:
 
         Raises:
             SceneError: a model or memories are given for a seat that does not exist.
+            TrustError: models of a file from elsewhere would be used, and nobody has agreed to them.
             ModelError: there is no such model.
             SettingsError: there is no such strategy.
             PersonaError: a persona's lorebook cannot be used.
         """
+        given = models or {}
+        for seat_id in (*given, *(memories or {})):
+            loaded.check_seat(seat_id)
+        loaded = with_models_that_count(loaded, has_model=model is not None, seats=given)
         scene = loaded.scene
         self.loaded = loaded
         self._made: dict[str, BaseChatModel] = {}
         self._make = make
-        default = model or scene.model or DEFAULT_MODEL
+        default = model or scene.model or usual
         user = next((seat.name for seat in scene.cast if seat.person), DEFAULT_USER)
-        given = models or {}
-        for seat_id in (*given, *(memories or {})):
-            loaded.check_seat(seat_id)
         self.voices = {
             seat.id: Voice(
                 loaded.personas[seat.id],

@@ -73,7 +73,8 @@ def scene_graph(
 
     Args:
         scene: a scene, its id, or its path.
-        model: the model of all seats without their own, as a chat model or a spec; overrides the scene's.
+        model: the model of all seats without their own, as a chat model or a spec; overrides the scene's,
+            and all models of a file from elsewhere to which the user has not agreed.
         models: models by seat; they override the scene's.
         director: a function that chooses the next speaker; overrides the scene's director.
         strategy: the strategy of all seats without their own; overrides the scene's strategy.
@@ -88,6 +89,7 @@ def scene_graph(
         SceneError: the scene does not exist or cannot be used, or a seat or a turn kind does not exist.
         PersonaError: a persona of the cast cannot be found.
         ModelError: there is no such model.
+        TrustError: models of a file from elsewhere would be used, and nobody has agreed to them.
     """
     loaded = _loaded(scene) if turn_kinds is None else _loaded(scene).with_turn_kinds(turn_kinds)
     ensemble = Ensemble(

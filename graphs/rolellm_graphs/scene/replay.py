@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from langchain_core.language_models import BaseChatModel
 
-from rolellm_agents.errors import SceneError
+from rolellm_agents.errors import SceneError, TrustError
 from rolellm_agents.models.catalog import get_model
-from rolellm_agents.scene import NARRATOR, SceneLine, line_of
+from rolellm_agents.scene import NARRATOR, SceneLine, agreed, line_of
 from rolellm_agents.scene.directors import DirectorFunction
+from rolellm_agents.scene.file_models import shown_models
 from rolellm_agents.scene.run_file import RunFile, RunLine, run_line
 from rolellm_agents.scene.turns import turns
 from rolellm_agents.text import one_line
@@ -64,7 +65,7 @@ class TapedEnsemble(Ensemble):
         steady = tape.model_copy(update={"temperature": 0.0})
         again = {line["speaker"] for line in record.records if _asked(line, "speak") > 1}
         super().__init__(
-            record.loaded,
+            agreed(record.loaded),  # the tape answers for all models
             models={seat: tape if seat in again else steady for seat in record.loaded.seats},
             director=director,
             strategy=_strategy_of(record),
@@ -103,8 +104,15 @@ def live_ensemble(
     Raises:
         ModelError: there is no such model.
         SceneError: a function directed the run, and none is given.
+        TrustError: the record comes from elsewhere, nobody has agreed to its models, and `model` is None.
     """
     _check_director(record, director)
+    if record.foreign is not None and model is None:
+        raise TrustError(
+            f"{record.foreign.path} comes from elsewhere and names models to which you have not agreed "
+            f"({shown_models(record.named_models)}); name a model yourself, or agree to them, in a program "
+            "with RunFile.agreed()."
+        )
     seats = record.loaded.seats
     recorded = {seat: spec for seat, spec in record.models.items() if spec and seat in seats}
     return Ensemble(

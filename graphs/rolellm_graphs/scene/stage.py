@@ -19,7 +19,7 @@ from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.errors import MessageError, RoleLLMError, SceneError
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import load_model
-from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, cast_scene, line_of
+from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, agreed, cast_scene, line_of
 from rolellm_agents.scene.events import check_present, event_line, join_event, leave_event
 from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.stopping import ending
@@ -376,4 +376,5 @@ def stored_scene(
         raise SceneError(
             f"The scene of the conversation {conversation} cannot be played here: {fault}."
         ) from error
-    return cast_scene(scene, path), int(kept.get("seed", 0))
+    # Its models count: it began here, after somebody agreed to them, and imports leave models out.
+    return agreed(cast_scene(scene, path)), int(kept.get("seed", 0))

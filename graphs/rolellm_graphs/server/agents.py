@@ -4,14 +4,13 @@ import time
 from collections import OrderedDict
 from http import HTTPStatus
 from threading import Lock
-from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.errors import SceneError
 from rolellm_agents.persona import Persona, list_personas
 from rolellm_agents.prompting.default_strategy import default_strategy
-from rolellm_agents.scene import LoadedScene, list_scenes, load_scene
+from rolellm_agents.scene import LoadedScene, list_scenes, load_scene, without_models
 from rolellm_agents.text import one_line
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.server.answers import Agent
@@ -126,9 +125,6 @@ class Agents:
             raise ApiError(HTTPStatus.NOT_FOUND, str(error), param="model") from error
 
     def _ensemble(self, loaded: LoadedScene, name: AgentName) -> Ensemble:
-        def make(spec: str, **options: Any) -> BaseChatModel:
-            return self._options.make(spec, **options)
-
-        # The client's choice precedes the models in the scene's file.
-        model = self.model(name.model) if name.model or not loaded.scene.model else None
-        return Ensemble(loaded, model=model, strategy=name.strategy, make=make)
+        # The server's owner and the client choose the model; those in scenes' files never count here.
+        model = self.model(name.model)
+        return Ensemble(without_models(loaded), model=model, strategy=name.strategy)

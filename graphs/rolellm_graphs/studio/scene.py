@@ -43,7 +43,8 @@ def _graph(choice: SceneChoice) -> SceneGraph:
     loaded = load_scene(choice.scene)
     ensemble = Ensemble(
         loaded,
-        model=choice.model or loaded.scene.model or load_settings().model,
+        model=choice.model,
+        usual=load_settings().model,
         strategy=choice.strategy,
         make=partial(cached_model, temperature=choice.temperature, max_tokens=choice.max_tokens),
     )

@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from jinja2 import Environment, TemplateError, meta, nodes
+from jinja2 import TemplateError, meta, nodes
 from jinja2.ext import Extension
 from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.jinja.environment import BoundedEnvironment
+from rolellm_agents.models.llamacpp.jinja.meter import bounded
 from rolellm_agents.models.reasoning import ReasoningMarks, marks_in
+from rolellm_agents.text import one_line
 
 Turn = dict[str, Any]
 """`{"role": …, "content": …}`, the message format of chat templates; calls of tools are in `tool_calls`."""
@@ -59,6 +61,7 @@ TEMPLATES: Mapping[str, str] = MappingProxyType({"chatml": CHATML, "gemma": GEMM
 _GEMMAS_MARKS = ("<start_of_turn>", "<end_of_turn>")
 _CHATMLS_MARKS = ("<|im_start|>", "<|im_end|>")
 
+_MOST_PATTERN = 1_000
 _ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 
 
@@ -123,21 +126,23 @@ class ChatTemplate:
             ModelError: `source` is not a Jinja template.
         """
         self.source = source
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _GenerationBlock]
-        )
+        environment = BoundedEnvironment(extensions=["jinja2.ext.loopcontrols", _GenerationBlock])
         environment.globals["raise_exception"] = _raise
         environment.globals["strftime_now"] = _strftime_now
-        environment.filters["tojson"] = _to_json
+        environment.add_filter("tojson", _to_json)
         self._special = {"bos_token": bos, "eos_token": eos}
         self.reasoning = marks_in(source)
         """The marks of the model's reasoning; None for a model that does not reason."""
-        self.takes_tools = CALL_STARTS in source and _mentions_tools(environment, source)
-        """Whether the template describes tools, and writes calls in the form that `tools.py` reads."""
         try:
-            self._template = environment.from_string(source)
+            tree = environment.parse_bounded(source)
+            mentioned = meta.find_undeclared_variables(tree)
+            self._template = environment.compile_bounded(tree)
         except TemplateError as error:
-            raise ModelError(f"The model's chat template cannot be read: {error}.") from error
+            raise ModelError(
+                f"The model's chat template cannot be read: {one_line(str(error), 300)}."
+            ) from error
+        self.takes_tools = CALL_STARTS in source and "tools" in mentioned
+        """Whether the template describes tools, and writes calls in the form that `tools.py` reads."""
 
     def render(
         self,
@@ -168,7 +173,7 @@ class ChatTemplate:
                 text = self._render(fold(turns), answer_follows, thinking, tools)
             except TemplateError as error:
                 raise ModelError(
-                    f"The model's chat template refuses this conversation: {error}."
+                    f"The model's chat template refuses this conversation: {one_line(str(error), 300)}."
                 ) from error
         return text + _beginning(text, self.reasoning, thinking) if answer_follows else text
 
@@ -179,23 +184,20 @@ class ChatTemplate:
         thinking: bool,
         tools: Sequence[Mapping[str, Any]],
     ) -> str:
-        return self._template.render(
-            **({"tools": list(tools)} if tools else {}),
-            messages=list(turns),
-            add_generation_prompt=answer_follows,
-            # The names of Qwen, GLM and SmolLM3, of DeepSeek and Granite, and of gpt-oss.
-            enable_thinking=thinking,
-            thinking=thinking,
-            reasoning_effort="medium" if thinking else "low",
-            **self._special,
-        )
-
-
-def _mentions_tools(environment: Environment, source: str) -> bool:
-    try:
-        return "tools" in meta.find_undeclared_variables(environment.parse(source))
-    except TemplateError:
-        return False
+        messages, described = list(turns), list(tools)
+        with bounded(messages, described):
+            return str(
+                self._template.render(
+                    **({"tools": described} if tools else {}),
+                    messages=messages,
+                    add_generation_prompt=answer_follows,
+                    # The names of Qwen, GLM and SmolLM3, of DeepSeek and Granite, and of gpt-oss.
+                    enable_thinking=thinking,
+                    thinking=thinking,
+                    reasoning_effort="medium" if thinking else "low",
+                    **self._special,
+                )
+            )
 
 
 def _beginning(prompt: str, marks: ReasoningMarks | None, thinking: bool) -> str:
@@ -238,6 +240,9 @@ def _raise(message: str) -> NoReturn:
 
 
 def _strftime_now(pattern: str) -> str:
+    # The C library writes up to 256 times as much.
+    if len(pattern) > _MOST_PATTERN:
+        raise TemplateError(f"it writes the date with a pattern of more than {_MOST_PATTERN} characters")
     return datetime.datetime.now().astimezone().strftime(pattern)
 
 

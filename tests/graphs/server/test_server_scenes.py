@@ -10,11 +10,13 @@ from helpers.api_server import asked_in_process, options_of
 from helpers.texts import number_of
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.scene import NARRATOR
 from rolellm_graphs.server.app import create_app
+from rolellm_graphs.server.options import ServerOptions
 from rolellm_graphs.server.scene_memory import SceneMemory
 from rolellm_graphs.server.scene_text import WrittenLine, format_lines, parse_lines
 
@@ -219,3 +221,26 @@ def test_what_was_not_asked_for_the_longest_is_forgotten_first() -> None:
     assert memory.find("b", [("user", "hi")]) is None
     assert memory.find("a", [("user", "hi")]) == []
     assert memory.find("a", [("assistant", "hi")]) is None
+
+
+async def test_models_in_scene_files_are_never_followed() -> None:
+    """Not even those of one's own folder: whoever runs the server names its models."""
+    asked: list[str] = []
+    model = FunctionModel(function=lambda _: "Good evening.")
+
+    def make(spec: str, **_: Any) -> BaseChatModel:
+        asked.append(spec)
+        return model
+
+    folder = user_paths().scenes
+    folder.mkdir(parents=True, exist_ok=True)
+    named = "model: 'openai:theirs'\nnarrator: {every: 1, model: 'openai:theirs'}\n"
+    scene = SCENE.replace(
+        "{persona: abraham-lincoln}", "{persona: abraham-lincoln, model: 'openai:theirs'}"
+    )
+    director = "director: {kind: model, model: 'openai:theirs'}"
+    (folder / "lighthouse.yaml").write_text(named + scene.replace("director: round-robin", director))
+    app = create_app(ServerOptions(models=("scripted:",), make=make))
+    async with asked_in_process(app) as client:
+        await played(client, [user("Good evening.")])
+    assert set(asked) == {"scripted:"}

@@ -17,6 +17,7 @@ from filelock import FileLock
 
 from rolellm_agents.config.paths import make_folder, user_paths
 from rolellm_agents.errors import ModelError, StorageError
+from rolellm_agents.models.checked_files import has_sha256, sha256_of
 
 _FILE: Final = "gemma-3-270m-q4_k_m.gguf"
 _SIZE: Final = 253_113_024
@@ -57,7 +58,7 @@ def join(parts: Sequence[Path], target: Path, sha256: str) -> None:
     part: Path | None = None
     try:
         with FileLock(target.parent / f".{target.name}.lock"):
-            if target.is_file() and _digest(target) == sha256:
+            if target.is_file() and sha256_of(target) == sha256:
                 return
             descriptor, name = tempfile.mkstemp(suffix=".part", dir=target.parent)
             part = Path(name)
@@ -94,16 +95,11 @@ def _write(parts: Sequence[Path], descriptor: int) -> str:
 
 
 def _is_complete(file: Path) -> bool:
-    """Whether the joined file exists. Its size suffices, because only a verified file gets this name."""
+    """Whether the joined file exists and has its checksum."""
     try:
-        return file.stat().st_size == _SIZE
+        return file.stat().st_size == _SIZE and has_sha256(file, _SHA256)
     except OSError:
         return False
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _installed_parts() -> list[Path]:

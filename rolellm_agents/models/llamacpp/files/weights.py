@@ -11,6 +11,7 @@ from typing import Literal
 
 from rolellm_agents.config.paths import make_folder, user_paths
 from rolellm_agents.errors import StorageError
+from rolellm_agents.models.checked_files import has_sha256, keep_sha256, kept_sha256, sha256_of
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.files.gguf import fingerprint
@@ -20,7 +21,6 @@ _GAINING = {str(llama_cpp.LLAMA_FTYPE_MOSTLY_Q4_1)}
 
 The perplexity is 10.646, and 10.640 with Q8_0.
 """
-_MAGIC = b"GGUF"
 _RESERVE = 200_000_000
 """Bytes that must stay free on the disk."""
 _DEAD_AFTER = 600
@@ -50,13 +50,13 @@ def fastest_weights(original: Path, wanted: Literal["original", "q8_0"]) -> Path
 
 
 def _find(folder: Path, name: str) -> Path | None:
-    """The file that was converted earlier, if it has the size at the end of its name."""
+    """The file that was converted earlier, if it is still as it was written."""
     for file in folder.iterdir():
         start, _, size = file.stem.rpartition("-")
         if start == name and file.suffix == ".gguf" and str(file.stat().st_size) == size:
-            with file.open("rb") as content:
-                if content.read(len(_MAGIC)) == _MAGIC:
-                    return file
+            sha256 = kept_sha256(file)
+            if sha256 is not None and has_sha256(file, sha256):
+                return file
     return None
 
 
@@ -73,7 +73,10 @@ def _convert(original: Path, folder: Path, name: str) -> Path | None:
         with part.open("r+b") as written:
             # Without this, a power failure may leave an empty file of the right size.
             os.fsync(written.fileno())
-        return part.replace(folder / f"{name}-{part.stat().st_size}.gguf")
+        sha256 = sha256_of(part)
+        converted = part.replace(folder / f"{name}-{part.stat().st_size}.gguf")
+        keep_sha256(converted, sha256)
+        return converted
     finally:
         part.unlink(missing_ok=True)
 

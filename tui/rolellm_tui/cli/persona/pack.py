@@ -1,4 +1,4 @@
-"""`rolellm persona pack`: list, install and remove packs of personas and scenes."""
+"""`rolellm persona pack`: list, show, install and remove packs of personas and scenes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="pack",
-    help="List, install and remove packs of personas and scenes.",
+    help="List, show, install and remove packs of personas and scenes.",
     epilog=(
         "\b\nA pack is a folder or a zip file:\n"
         "  pack.yaml          name, version, licence, description\n"
@@ -58,6 +58,35 @@ def list_(as_json: JsonOption = False) -> None:
         complain(complaint)
 
 
+@app.command("show")
+def show(
+    name: Annotated[str, typer.Argument(help="Name of the pack, as in “pack list”.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Show a pack, and the models and files that its personas and scenes name.
+
+    Models that a pack names are used only after you agree.
+
+    \b
+    Examples:
+      rolellm persona pack show shakespeare
+      rolellm persona pack show shakespeare --json
+    """
+    from rolellm_agents.persona.packs import pack_named
+
+    pack = pack_named(name)
+    if as_json:
+        print_json({**_as_json(pack), "names": _names(pack)})
+        return
+    manifest = pack.manifest
+    print_text(f"{manifest.name} {manifest.version}. Licence: {manifest.licence}\n{pack.folder}")
+    if manifest.description:
+        print_text(manifest.description)
+    print_text(f"Personas: {', '.join(path.stem for path in pack.personas) or 'none'}")
+    print_text(f"Scenes: {', '.join(path.stem for path in pack.scenes) or 'none'}")
+    _print_names(pack)
+
+
 @app.command("install")
 def install(
     source: Annotated[Path, typer.Argument(help="The pack: a folder or a zip file.")],
@@ -75,13 +104,14 @@ def install(
 
     pack, replaced = install_pack(source.expanduser())
     if as_json:
-        print_json(_as_json(pack))
+        print_json({**_as_json(pack), "names": _names(pack)})
     else:
         before = f" (replaced {replaced.manifest.version})" if replaced else ""
         print_text(
             f"{pack.manifest.name} {pack.manifest.version}{before}: {len(pack.personas)} personas, "
             f"{len(pack.scenes)} scenes. Licence: {pack.manifest.licence}"
         )
+        _print_names(pack)
     for note in list_personas().notes:
         if str(pack.folder) in note:
             complain(note)
@@ -108,3 +138,16 @@ def _as_json(pack: "Pack") -> dict[str, Any]:
         "scenes": [path.stem for path in pack.scenes],
         "path": str(pack.folder),
     }
+
+
+def _names(pack: "Pack") -> list[dict[str, str]]:
+    from dataclasses import asdict
+
+    from rolellm_agents.scene.pack_contents import named_in_pack
+
+    return [asdict(one) for one in named_in_pack(pack)]
+
+
+def _print_names(pack: "Pack") -> None:
+    for one in _names(pack):
+        print_text(f"  {one['file']}, {one['place']}: {one['named']} {one['reach']}.")

@@ -16,6 +16,7 @@ from rolellm_tui.cli.scene.options import (
     model_maker,
     unattended,
 )
+from rolellm_tui.cli.scene.trust import TrustOption, with_models_that_count
 from rolellm_tui.output import complain, counted_progress, print_json, print_table
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def lab(
     director: DirectorOption = None,
     max_tokens: MaxTokensOption = None,
     temperature: TemperatureOption = None,
+    trust_file_models: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scene with several models and seeds, and compare turns, tokens, time, faults and variety.
@@ -64,7 +66,10 @@ def lab(
     from rolellm_agents.scene import load_scene
     from rolellm_graphs.scene.lab import LabRequest, run_lab
 
-    loaded = unattended(load_scene(scene), director)
+    counted = with_models_that_count(
+        load_scene(scene), model=models, trust=trust_file_models, base_url=base_url
+    )
+    loaded = unattended(counted, director)
     specs = _specs(models or default_model(loaded, None))
     folder = out or user_paths().runs / f"lab-{loaded.scene.id}"
     request = LabRequest(

@@ -14,6 +14,7 @@ from rolellm_tui.cli.options import (
     TemperatureOption,
     ThinkingOption,
 )
+from rolellm_tui.cli.scene.trust import TrustOption, with_models_that_count
 from rolellm_tui.output import complain
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class SceneOptions:
     max_tokens: MaxTokensOption = None
     temperature: TemperatureOption = None
     thinking: ThinkingOption = None
+    trust_file_models: TrustOption = False
 
 
 def model_maker(
@@ -80,16 +82,36 @@ def open_ensemble(loaded: "LoadedScene", options: SceneOptions) -> "Ensemble":
     """Build the ensemble that plays a scene. Options that are not given default to the user's settings.
 
     Raises:
+        TrustError: the scene comes from elsewhere and names models to which the user has not agreed.
         RoleLLMError: an option names something that does not exist.
     """
+    from rolellm_agents.config.settings import load_settings
     from rolellm_graphs.scene.ensemble import Ensemble
 
     return Ensemble(
         loaded,
-        model=default_model(loaded, options.model),
+        model=options.model,
+        usual=load_settings().model,
         models=_by_seat(loaded, options.seat_model or []),
         strategy=options.strategy,
         make=model_maker(options.base_url, options.max_tokens, options.temperature, options.thinking),
+    )
+
+
+def scene_to_play(scene: str, options: SceneOptions) -> "LoadedScene":
+    """Load a scene, and settle whether the models in its file count; asks in a terminal.
+
+    Raises:
+        RoleLLMError: the scene cannot be played, or nobody can be asked.
+    """
+    from rolellm_agents.scene import load_scene
+
+    return with_models_that_count(
+        load_scene(scene),
+        model=options.model,
+        trust=options.trust_file_models,
+        seats=[assignment.partition("=")[0] for assignment in options.seat_model or []],
+        base_url=options.base_url,
     )
 
 

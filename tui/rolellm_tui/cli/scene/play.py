@@ -7,7 +7,13 @@ import typer
 
 from rolellm_tui.cli.chat.chat import has_screen
 from rolellm_tui.cli.options import SeedOption, SessionOptions, open_session, with_option_groups
-from rolellm_tui.cli.scene.options import SceneArgument, SceneOptions, directed, open_ensemble
+from rolellm_tui.cli.scene.options import (
+    SceneArgument,
+    SceneOptions,
+    directed,
+    open_ensemble,
+    scene_to_play,
+)
 from rolellm_tui.cli.transcripts import open_transcript
 
 if TYPE_CHECKING:
@@ -42,14 +48,13 @@ def play(
       rolellm scene play my-scene.yaml --new --model openai:gpt-4o-mini
     """
     from rolellm_agents.errors import SceneError
-    from rolellm_agents.scene import load_scene
     from rolellm_graphs.scene.stage import Stage
 
     if not has_screen():
         raise SceneError(
             f"“rolellm scene play” needs a terminal; “rolellm scene run {scene}” prints the scene."
         )
-    loaded = directed(load_scene(scene), options.director)
+    loaded = directed(scene_to_play(scene, options), options.director)
     with open_transcript() as transcript:
 
         def open_stage(

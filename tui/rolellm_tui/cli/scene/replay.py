@@ -14,6 +14,7 @@ from rolellm_tui.cli.options import (
     TemperatureOption,
 )
 from rolellm_tui.cli.scene.options import model_maker, without_replay_fields
+from rolellm_tui.cli.scene.trust import TrustOption, record_with_models_that_count
 from rolellm_tui.output import complain, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def replay(
     base_url: BaseUrlOption = None,
     max_tokens: MaxTokensOption = None,
     temperature: TemperatureOption = None,
+    trust_file_models: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Replay a recorded scene and report the first difference.
@@ -59,6 +61,8 @@ def replay(
     record = read_run_file(file, partial(cast_scene, path=file))
     if record.note:
         complain(record.note)
+    if live and not model:
+        record = record_with_models_that_count(record, trust=trust_file_models)
     if model or live:
         ensemble = live_ensemble(record, model, model_maker(base_url, max_tokens, temperature))
     else:

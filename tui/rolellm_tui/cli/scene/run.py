@@ -14,6 +14,7 @@ from rolellm_tui.cli.scene.options import (
     default_model,
     head_of_file,
     open_ensemble,
+    scene_to_play,
     unattended,
     without_replay_fields,
 )
@@ -63,11 +64,10 @@ def run(
       rolellm scene run dinner-for-four --seed 7 --out dinner.jsonl --json
       rolellm scene run four-men-and-a-vault --model openai:gpt-4o-mini
     """
-    from rolellm_agents.scene import load_scene
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.scene.stage import Stage
 
-    loaded = unattended(load_scene(scene), options.director)
+    loaded = unattended(scene_to_play(scene, options), options.director)
     ensemble = open_ensemble(loaded, options)
     with (
         _written_alone(out),
