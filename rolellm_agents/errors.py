@@ -13,6 +13,10 @@ class ModelError(RoleLLMError):
     """A model that cannot be found, loaded or reached, or a request that it does not accept."""
 
 
+class AnswerFormatError(ModelError):
+    """A format of answers, such as a JSON Schema, that cannot be prescribed."""
+
+
 class SettingsError(RoleLLMError):
     """A settings file or environment variable with an unknown key or an invalid value."""
 
