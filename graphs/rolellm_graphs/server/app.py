@@ -20,6 +20,8 @@ from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_graphs.server import limits
 from rolellm_graphs.server.agents import Agents
 from rolellm_graphs.server.answers import Agent, WholeAnswer, whole_answer
+from rolellm_graphs.server.api_keys import KeyRing, given_keys
+from rolellm_graphs.server.clients import Clients
 from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
 from rolellm_graphs.server.connection import GoneError, gone_response, while_connected
 from rolellm_graphs.server.failures import ApiError, add_error_handlers
@@ -58,7 +60,7 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
 
     Raises:
         ModelError: the first model cannot be used, or a name is unknown.
-        SettingsError: the strategy is unknown.
+        SettingsError: the strategy is unknown, or an API key or the file of keys cannot be used.
     """
     options = options or ServerOptions()
     service = _Service(options)
@@ -106,6 +108,8 @@ class _Service:
             queue_seconds=options.queue_seconds,
             metrics=self.metrics,
         )
+        keys = given_keys(options.api_keys)
+        self.keys = KeyRing(keys, options.key_file) if options.asks_for_keys else None
         _check_strategies(options)
         self.agents = Agents(options)
         self.agents.model()
@@ -241,8 +245,10 @@ def _add_limits(app: FastAPI, service: _Service) -> None:
         seconds=options.body_seconds,
         memory=limits.BodyMemory(options.body_memory),
     )
-    if options.api_keys:
-        app.add_middleware(limits.Keys, keys=options.api_keys)
+    if options.asks_for_keys or options.requests_per_minute:
+        app.add_middleware(
+            Clients, keys=service.keys, per_minute=options.requests_per_minute, metrics=service.metrics
+        )
     if options.hosts:
         app.add_middleware(limits.KnownHosts, hosts=options.hosts)
     if options.origins:

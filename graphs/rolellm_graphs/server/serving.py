@@ -47,7 +47,7 @@ async def serve(
         # for the client's delayed acknowledgement: 40 ms of each request.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         url = _url(host, listener)
-        if not options.api_keys:
+        if not options.asks_for_keys:
             options = replace(options, hosts=(*_HERE, host.lower()))
         app = await asyncio.to_thread(create_app, options)
         await asyncio.to_thread(load_model, app.state.agents.model())
@@ -67,10 +67,10 @@ def check_access(host: str, options: ServerOptions) -> None:
     Raises:
         SettingsError: the address is public and there is no key.
     """
-    if not is_loopback(host) and not options.api_keys:
+    if not is_loopback(host) and not options.asks_for_keys:
         raise SettingsError(
-            f"Anyone who can reach {host} could use this server; set a key with --api-key or "
-            "ROLELLM_API_KEY, or leave out --host to serve this machine only."
+            f"Anyone who can reach {host} could use this server; set a key with --api-key, "
+            "ROLELLM_API_KEY or --api-keys, or leave out --host to serve this machine only."
         )
 
 
