@@ -13,6 +13,10 @@ class ModelError(RoleLLMError):
     """A model that cannot be found, loaded or reached, or a request that it does not accept."""
 
 
+class ContextLengthError(ModelError):
+    """A prompt that does not fit into the model's context."""
+
+
 class AnswerFormatError(ModelError):
     """A format of answers, such as a JSON Schema, that cannot be prescribed."""
 

@@ -13,6 +13,7 @@ from pydantic import PrivateAttr, SecretStr
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.reasoning import REASONING, ReasoningChunks, Thinking, separated_result
+from rolellm_agents.text.masking import masked
 
 _CONNECT_SECONDS = 10.0
 _THINKERS = re.compile(r"deepseek-r1|\bqwq|[-_]thinking|[-_]r1\b", re.IGNORECASE)
@@ -164,4 +165,4 @@ def _check_url(endpoint: str | None) -> None:
     except (httpx2.InvalidURL, TypeError):
         usable = False
     if not usable:
-        raise ModelError(f"The base URL {endpoint!r} must begin with http:// or https://.")
+        raise ModelError(f"The base URL {masked(str(endpoint))!r} must begin with http:// or https://.")

@@ -24,7 +24,9 @@ from rolellm_graphs.server.api_keys import KeyRing, given_keys
 from rolellm_graphs.server.clients import Clients
 from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
 from rolellm_graphs.server.connection import GoneError, gone_response, while_connected
-from rolellm_graphs.server.failures import ApiError, add_error_handlers
+from rolellm_graphs.server.current_request import HEADER as REQUEST_ID
+from rolellm_graphs.server.current_request import RequestIds
+from rolellm_graphs.server.failures import ApiError, UnexpectedErrors, add_error_handlers
 from rolellm_graphs.server.metrics import Metrics
 from rolellm_graphs.server.names import SCENE, agent_named
 from rolellm_graphs.server.options import ServerOptions
@@ -238,6 +240,7 @@ def _headers_of(body: GenerationRequest, agent: Agent) -> dict[str, str]:
 def _add_limits(app: FastAPI, service: _Service) -> None:
     """Add middleware; the last one runs first."""
     options = service.options
+    app.add_middleware(UnexpectedErrors)
     app.add_middleware(ConcurrencyLimit, admission=service.admission)
     app.add_middleware(
         limits.BodyLimit,
@@ -257,6 +260,7 @@ def _add_limits(app: FastAPI, service: _Service) -> None:
             allow_origins=list(options.origins),
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
-            expose_headers=["Retry-After"],
+            expose_headers=["Retry-After", REQUEST_ID],
         )
     app.add_middleware(limits.Counting, metrics=service.metrics, paths=_PATHS)
+    app.add_middleware(RequestIds)

@@ -10,12 +10,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolellm_graphs.server.addresses import network_of
 from rolellm_graphs.server.api_keys import ApiKey, KeyRing
+from rolellm_graphs.server.current_request import KEY_NAME
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.metrics import Metrics
 from rolellm_graphs.server.request_rates import RequestRates
 
-KEY_NAME: Final = "rolellm.key"
-"""The entry of a request's scope with the name of its key."""
 _OPEN: Final = ("/", "/health", "/openapi.json", "/docs")
 _OPEN_BELOW: Final = "/swagger/"
 """Paths that need no key: health and documentation."""

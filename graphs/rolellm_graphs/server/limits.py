@@ -12,8 +12,8 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rolellm_graphs.server.clients import KEY_NAME
 from rolellm_graphs.server.connection import replayed
+from rolellm_graphs.server.current_request import KEY_NAME
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.metrics import Metrics
 

@@ -12,8 +12,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_graphs.server.clients import KEY_NAME
 from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
+from rolellm_graphs.server.current_request import KEY_NAME
 from rolellm_graphs.server.metrics import Metrics
 
 CHAT = "/v1/chat/completions"
