@@ -12,7 +12,7 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rolellm_graphs.server.connection import replayed
+from rolellm_graphs.server.connection import read_to_the_end, replayed
 from rolellm_graphs.server.current_request import KEY_NAME
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.metrics import Metrics
@@ -98,7 +98,8 @@ class BodyLimit:
                 slow = "The request took too long to arrive; send it again."
                 return await ApiError(HTTPStatus.REQUEST_TIMEOUT, slow).response()(scope, receive, send)
             except ApiError as error:
-                return await error.response()(scope, receive, send)
+                lingering = read_to_the_end(receive, send, self._seconds)
+                return await error.response()(scope, receive, lingering)
             if is_complete:
                 await self._app(scope, replayed(b"".join(chunks), receive), send)
         finally:

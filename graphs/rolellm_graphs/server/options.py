@@ -35,6 +35,12 @@ class ServerOptions:
     was bent to this machine, out of a server that asks for no key."""
     origins: tuple[str, ...] = ()
     """Allowed CORS origins."""
+    connections_per_address: int = 256
+    """Maximum number of connections of an address, except those of this machine."""
+    head_seconds: float = 10.0
+    """Maximum time for receiving the head of a request, in seconds."""
+    stuck_seconds: float = 60.0
+    """Maximum time in which a client reads nothing of its answer, in seconds."""
     concurrent: int = 32
     """Maximum number of requests being answered; others wait in a fair queue."""
     queue: int = 1024

@@ -73,7 +73,7 @@ async def test_a_key_is_compared_as_it_stands(key: str) -> None:
     app = create_app(options_of(ScriptedChatModel(replies=["Good day."]), api_keys=(key,)))
     async with asked_in_process(app) as client:
         right = await client.get("/v1/models", headers=bearer(key))
-        other = await client.get("/v1/models", headers={"x-api-key": key.encode()})
+        other = await client.get("/v1/models", headers=[(b"x-api-key", key.encode())])
         wrong = await client.get("/v1/models", headers=bearer(key[:-1]))
     assert [one.status_code for one in (right, other, wrong)] == [200, 200, 401]
 
@@ -152,7 +152,8 @@ def test_a_changed_file_counts_without_a_restart_and_a_damaged_one_does_not(
 
     def names() -> list[str | None]:
         clock.now += 2
-        return [(found := ring.find(key)) and found.name for key in (b"one", b"two")]
+        found = map(ring.find, (b"one", b"two"))
+        return [key.name if key else None for key in found]
 
     assert names() == ["first", None]
     key_file(tmp_path, entry_of("first", "one"), entry_of("second", "two"))

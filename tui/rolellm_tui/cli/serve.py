@@ -76,6 +76,20 @@ def serve(
             metavar="FILE",
         ),
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate", help="PEM file with the certificate chain, to serve HTTPS.", metavar="FILE"
+        ),
+    ] = None,
+    private_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--private-key",
+            help="PEM file with the certificate's key, if it is not in the same file.",
+            metavar="FILE",
+        ),
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -115,6 +129,14 @@ def serve(
             "or of an address if there are no keys. Default: no limit.",
         ),
     ] = None,
+    connections_per_address: Annotated[
+        int,
+        typer.Option(
+            "--connections-per-address",
+            min=1,
+            help="Maximum number of connections of one address, except this machine's own.",
+        ),
+    ] = 256,
     max_tokens: Annotated[
         int,
         typer.Option(
@@ -160,6 +182,7 @@ def serve(
         api_keys=_keys(api_key),
         key_file=api_keys,
         requests_per_minute=requests_per_minute,
+        connections_per_address=connections_per_address,
         origins=tuple(origin or ()),
         concurrent=concurrent,
         queue=queue,
@@ -171,7 +194,16 @@ def serve(
     def on_ready(url: str) -> None:
         print_text(f"{url}\nThis is the base URL for clients. Ctrl-C finishes running answers and stops.")
 
-    asyncio.run(serve_forever(options, host=host, port=port, on_ready=on_ready))
+    asyncio.run(
+        serve_forever(
+            options,
+            host=host,
+            port=port,
+            certificate=certificate,
+            private_key=private_key,
+            on_ready=on_ready,
+        )
+    )
 
 
 def _keys(given: list[str] | None) -> tuple[str, ...]:
