@@ -19,16 +19,16 @@ app = typer.Typer(
 
 @app.command("new-key")
 def new_key(
-    name: Annotated[str, typer.Argument(help="Name of the key, for metrics and logs.", metavar="NAME")],
+    name: Annotated[str, typer.Argument(help="Name of the key, for metrics and logs.")],
 ) -> None:
     """Make an API key, and the entry for the file of --api-keys.
 
-    The entry, on stdout, has only the key's hash. The key itself is shown once, on stderr.
+    The entry has only the key's hash. It is printed on stdout, so that >> keys.toml appends it to a file.
+    The key itself is shown once, on stderr.
 
     \b
-    Examples:
-      rolellm serve new-key phone >> keys.toml
-      rolellm serve --host 0.0.0.0 --api-keys keys.toml
+    Example:
+      rolellm serve new-key phone
     """
     from rolellm_graphs.server.api_keys import entry_of
     from rolellm_graphs.server.api_keys import new_key as make_key

@@ -116,7 +116,7 @@ class _Survey:
         return levels
 
     def _look_at(self, place: Place, schema: Any) -> None:
-        refs: set[str] = set()
+        refs: dict[str, None] = {}  # in their order, so that an error always names the same one
         size = _Size(0, 0)
         waiting = [(schema, 0)]
         while waiting:
@@ -125,7 +125,7 @@ class _Survey:
             _check_depth(depth)
             size = size.plus(_Size(1, 0))
             if isinstance(part, Mapping) and "$ref" in part:
-                refs.add(part["$ref"])
+                refs[part["$ref"]] = None
             waiting += [(inner, depth + 1) for _, inner in parts_of(part)]
         size = size.plus(_Size(0, len(json.dumps(schema))))
         self._within[place] = size, frozenset(map(self.references.place_of, refs))
