@@ -12,9 +12,9 @@ from helpers.api_server import asked_in_process, options_of
 from helpers.broken_servers import SSE, Answer, api_error, serving, stream_of
 from helpers.commands import rolellm
 from helpers.tiny_gguf import make_tiny_gguf
+from helpers.user_files import write_models
 from langchain_core.messages import BaseMessage
 
-from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import ModelError, StorageError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
@@ -195,12 +195,9 @@ async def test_a_schema_that_cannot_be_prescribed_is_the_clients_mistake(
 
 
 def test_the_list_of_models_shows_no_secret_options() -> None:
-    file = user_paths().models_file
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(
+    write_models(
         '[models.mine]\nspec = "openai:x"\napi_key = "my-own-SECRET"\n'
-        'base_url = "http://user:SECRETPW@127.0.0.1:1/v1"\ntemperature = 0.5\n',
-        encoding="utf-8",
+        'base_url = "http://user:SECRETPW@127.0.0.1:1/v1"\ntemperature = 0.5\n'
     )
     for arguments in (("list",), ("list", "--json"), ("show", "mine"), ("show", "mine", "--json")):
         shown = rolellm("models", *arguments)
