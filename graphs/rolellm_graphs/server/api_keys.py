@@ -197,7 +197,7 @@ class KeyRing:
         except SettingsError as error:
             _log.error("%s The keys that were read before stay valid.", error)
         else:
-            _log.warning("%s has changed: %d keys are valid now.", self._file, len(self._read))
+            _log.warning("%s has changed; it was read again, with %d keys.", self._file, len(self._read))
 
 
 def _version_of(file: Path) -> tuple[int, ...] | None:
