@@ -13,6 +13,14 @@ class ModelError(RoleLLMError):
     """A model that cannot be found, loaded or reached, or a request that it does not accept."""
 
 
+class ContextLengthError(ModelError):
+    """A prompt that does not fit into the model's context."""
+
+
+class AnswerFormatError(ModelError):
+    """A format of answers, such as a JSON Schema, that cannot be prescribed."""
+
+
 class SettingsError(RoleLLMError):
     """A settings file or environment variable with an unknown key or an invalid value."""
 

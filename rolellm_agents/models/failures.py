@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypeIs
 
-from rolellm_agents.errors import ModelError, RoleLLMError
+from rolellm_agents.errors import ContextLengthError, ModelError, RoleLLMError
 from rolellm_agents.models.catalog import describe_model
 from rolellm_agents.text import one_line
+from rolellm_agents.text.masking import masked
 
 if TYPE_CHECKING:
     from langchain_openai import ChatOpenAI
@@ -28,7 +29,7 @@ def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | No
         return _explain_foreign(error, model)
     import openai
 
-    name, place = describe_model(model), model.openai_api_base or "OpenAI"
+    name, place = describe_model(model), masked(model.openai_api_base or "OpenAI")
     if isinstance(error, openai.APITimeoutError):
         return ModelError(
             f"{name} did not answer in time at {place}; try again, or raise “timeout” in models.toml."
@@ -43,7 +44,7 @@ def explain_failure(error: Exception, model: BaseChatModel) -> RoleLLMError | No
     if isinstance(error, openai.OpenAIError | ValueError | TypeError | LookupError | AttributeError):
         return ModelError(
             f"{place} answered {name} with something that is not an OpenAI-style reply "
-            f"({one_line(str(error), 120)}); check the base URL, which usually ends in /v1."
+            f"({_shown(str(error), 120)}); check the base URL, which usually ends in /v1."
         )
     return None
 
@@ -74,7 +75,7 @@ def _explain_foreign(error: Exception, model: BaseChatModel) -> ModelError | Non
     ours = any(kind.__module__.startswith("rolellm_agents.") for kind in type(model).__mro__)
     if ours and not isinstance(error, RuntimeError):  # torch raises it, for example when memory is short
         return None
-    reason = one_line(str(error), 160) or type(error).__name__
+    reason = _shown(str(error), 160) or type(error).__name__
     return ModelError(f"{describe_model(model)} failed ({reason}); try again, or use another model.")
 
 
@@ -88,13 +89,13 @@ def _explain_connection(error: BaseException, name: str, place: str) -> ModelErr
         return ModelError(f"Nothing answers at {place} for {name}; is the server running there?")
     return ModelError(
         f"The connection to {place} broke before {name} had answered "
-        f"({one_line(str(causes[-1]), 120).rstrip('.')}); try again, or look into the server's log."
+        f"({_shown(str(causes[-1]), 120).rstrip('.')}); try again, or look into the server's log."
     )
 
 
 def _explain_refusal(message: str, status: int, name: str, place: str) -> ModelError:
     # openai's own messages begin with the status.
-    reason = one_line(message.removeprefix(f"Error code: {status}").removeprefix(" - "), 160)
+    reason = _shown(message.removeprefix(f"Error code: {status}").removeprefix(" - "), 160)
     details = f"{status}: {reason}" if reason else f"{status}"
     match status:
         case 401 | 403:
@@ -109,13 +110,18 @@ def _explain_refusal(message: str, status: int, name: str, place: str) -> ModelE
         case 429:
             return ModelError(f"{place} takes no more requests for {name} now (429); try again later.")
         case 400 | 413 | 422 | 500 if _TOO_LONG.search(message):
-            return ModelError(f"The message is too long for {name} ({reason}); shorten it.")
+            return ContextLengthError(f"The message is too long for {name} ({reason}); shorten it.")
         case _ if status >= 500:
             return ModelError(f"{place} failed on {name} ({details}); try again later.")
         case _:
             return ModelError(
                 f"{place} refuses the request for {name} ({details}); check the model's name and options."
             )
+
+
+def _shown(text: str, width: int) -> str:
+    """A server's words without secrets, since they get into answers, files and logs."""
+    return one_line(masked(text), width)
 
 
 _RATE_LIMIT = 429

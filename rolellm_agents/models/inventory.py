@@ -61,7 +61,7 @@ def described_model(name: str) -> dict[str, Any]:
     named = named_models().get(name)
     if named is not None:
         about |= {"spec": named.spec, **({"strategy": named.strategy} if named.strategy else {})}
-        about |= named.options
+        about |= named.shown_options
     spec = named.spec if named else (entry.source if entry else name)
     files = files_of(spec)
     known = {one.name: one for one in known_models()}.get(name) if named is None and entry is None else None
@@ -125,7 +125,7 @@ def _deleted(file: Path) -> int:
 
 def _named() -> Iterator[KnownModel]:
     for one in named_models().values():
-        options = [f"{key} = {value}" for key, value in one.options.items()]
+        options = [f"{key} = {value}" for key, value in one.shown_options.items()]
         yield KnownModel(one.name, one.spec, "yours", _joined(*options, _own(one.strategy)))
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.files.toml import read_toml, write_toml
+from rolellm_agents.text.masking import masked_option
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
 
@@ -34,6 +35,11 @@ class NamedModel:
     """The default strategy for the model; that of the spec when None."""
     options: dict[str, Any]
     """Options for the provider."""
+
+    @property
+    def shown_options(self) -> dict[str, Any]:
+        """The options for display, without secrets."""
+        return {key: masked_option(key, value) for key, value in self.options.items()}
 
 
 def named_models() -> dict[str, NamedModel]:

@@ -21,6 +21,7 @@ from rolellm_agents.models.reasoning import (
     opens_reasoning,
     separated_result,
 )
+from rolellm_agents.text.masking import masked
 
 _CONNECT_SECONDS = 10.0
 _TEMPLATE_SECONDS = 0.5
@@ -209,4 +210,4 @@ def _check_url(endpoint: str | None) -> None:
     except (httpx2.InvalidURL, TypeError):
         usable = False
     if not usable:
-        raise ModelError(f"The base URL {endpoint!r} must begin with http:// or https://.")
+        raise ModelError(f"The base URL {masked(str(endpoint))!r} must begin with http:// or https://.")

@@ -21,6 +21,7 @@ from rolellm_agents.recall.embeddings import NamedEmbeddings
 from rolellm_agents.recall.index import Hit
 from rolellm_agents.recall.passages import Passage
 from rolellm_agents.text import one_line
+from rolellm_agents.text.masking import masked
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -55,7 +56,7 @@ class ChromaStore:
             StorageError: the folder is damaged or cannot be written, or nothing answers at the URL.
         """
         self._folder = folder or user_paths().cache / "chroma"
-        self.place = url or str(self._folder)
+        self.place = masked(url) if url else str(self._folder)
         self._is_server = bool(url)
         with self.explained_failures(), _opening:
             self._client = self._connect(url) if url else self._open()
@@ -135,7 +136,7 @@ class ChromaStore:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise StorageError(
-                f"The Chroma URL {url!r} must begin with http:// or https:// and name a host."
+                f"The Chroma URL {masked(url)!r} must begin with http:// or https:// and name a host."
             )
         ssl = parts.scheme == "https"
         client = chromadb.HttpClient(

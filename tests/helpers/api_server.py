@@ -16,6 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from helpers.commands import COMMAND
 from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.options import ServerOptions
+from rolellm_graphs.server.serving import server_config
 
 PATIENCE = 90.0
 
@@ -40,9 +41,10 @@ async def asked_in_process(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 @asynccontextmanager
 async def served(model: BaseChatModel, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
     """A server on loopback in this process, over real sockets, and a client of it."""
-    app = create_app(options_of(model, **options))
+    chosen = options_of(model, **options)
+    app = create_app(chosen)
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
+        server = uvicorn.Server(server_config(app, chosen))
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         while not server.started:
             assert not serving.done()

@@ -1,6 +1,8 @@
 """Answers in a prescribed form: valid every time, however small, hot or hurried the model."""
 
+import asyncio
 import json
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
@@ -187,6 +189,35 @@ def test_a_form_that_fails_on_the_way_fails_alone(
         with pytest.raises(ModelError, match="on purpose"):
             tiny.invoke("Go.", choices=["a"])
     assert tiny.invoke("Go.", choices=["a"]).text == "a"
+
+
+async def test_a_form_is_compiled_beside_the_event_loop_and_a_hang_up_ends_its_answer(
+    tiny: ChatLlamaCpp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiling, may_go_on, threads = threading.Event(), threading.Event(), list[int]()
+    compile_ = Constraint.__init__
+
+    def slowly(self: Constraint, *arguments: Any) -> None:
+        threads.append(threading.get_ident())
+        compiling.set()
+        may_go_on.wait(60)
+        compile_(self, *arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Constraint, "__init__", slowly)
+        asking = asyncio.create_task(tiny.ainvoke("Go.", json_schema=SCHEMAS["anything"], max_tokens=400))
+        assert await asyncio.to_thread(compiling.wait, 60)
+        asking.cancel()
+        await asyncio.sleep(0)
+        may_go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+    assert threading.get_ident() not in threads
+    engine = tiny.load().engine
+    async with asyncio.timeout(60):
+        while engine._running or engine._waiting:  # noqa: ASYNC110 - the engine is another thread
+            await asyncio.sleep(0.01)
+    assert (await tiny.ainvoke("Go.", choices=["a"])).text == "a"
 
 
 def test_openais_response_format_is_understood() -> None:

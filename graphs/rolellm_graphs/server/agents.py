@@ -118,8 +118,8 @@ class Agents:
     def _scene(self, name: AgentName) -> Agent:
         if name.id not in self._scenes:
             raise unknown_agent(f"{SCENE}{name.id}", [f"{SCENE}{scene}" for scene in self._scenes])
+        ensemble = self._ensemble(load_scene(name.id), name)
         try:
-            ensemble = self._ensemble(load_scene(name.id), name)
             return SceneAgent(ensemble, self._memory, seat=name.seat, turns=self._options.scene_turns)
         except SceneError as error:
             raise ApiError(HTTPStatus.NOT_FOUND, str(error), param="model") from error

@@ -20,9 +20,13 @@ from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_graphs.server import limits
 from rolellm_graphs.server.agents import Agents
 from rolellm_graphs.server.answers import Agent, WholeAnswer, whole_answer
+from rolellm_graphs.server.api_keys import KeyRing, given_keys
+from rolellm_graphs.server.clients import Clients
 from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
 from rolellm_graphs.server.connection import GoneError, gone_response, while_connected
-from rolellm_graphs.server.failures import ApiError, add_error_handlers
+from rolellm_graphs.server.current_request import HEADER as REQUEST_ID
+from rolellm_graphs.server.current_request import RequestIds
+from rolellm_graphs.server.failures import ApiError, UnexpectedErrors, add_error_handlers
 from rolellm_graphs.server.metrics import Metrics
 from rolellm_graphs.server.names import SCENE, agent_named
 from rolellm_graphs.server.options import ServerOptions
@@ -58,7 +62,7 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
 
     Raises:
         ModelError: the first model cannot be used, or a name is unknown.
-        SettingsError: the strategy is unknown.
+        SettingsError: the strategy is unknown, or an API key or the file of keys cannot be used.
     """
     options = options or ServerOptions()
     service = _Service(options)
@@ -106,6 +110,8 @@ class _Service:
             queue_seconds=options.queue_seconds,
             metrics=self.metrics,
         )
+        keys = given_keys(options.api_keys)
+        self.keys = KeyRing(keys, options.key_file) if options.asks_for_keys else None
         _check_strategies(options)
         self.agents = Agents(options)
         self.agents.model()
@@ -234,6 +240,7 @@ def _headers_of(body: GenerationRequest, agent: Agent) -> dict[str, str]:
 def _add_limits(app: FastAPI, service: _Service) -> None:
     """Add middleware; the last one runs first."""
     options = service.options
+    app.add_middleware(UnexpectedErrors)
     app.add_middleware(ConcurrencyLimit, admission=service.admission)
     app.add_middleware(
         limits.BodyLimit,
@@ -241,8 +248,10 @@ def _add_limits(app: FastAPI, service: _Service) -> None:
         seconds=options.body_seconds,
         memory=limits.BodyMemory(options.body_memory),
     )
-    if options.api_keys:
-        app.add_middleware(limits.Keys, keys=options.api_keys)
+    if options.asks_for_keys or options.requests_per_minute:
+        app.add_middleware(
+            Clients, keys=service.keys, per_minute=options.requests_per_minute, metrics=service.metrics
+        )
     if options.hosts:
         app.add_middleware(limits.KnownHosts, hosts=options.hosts)
     if options.origins:
@@ -251,6 +260,7 @@ def _add_limits(app: FastAPI, service: _Service) -> None:
             allow_origins=list(options.origins),
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
-            expose_headers=["Retry-After"],
+            expose_headers=["Retry-After", REQUEST_ID],
         )
     app.add_middleware(limits.Counting, metrics=service.metrics, paths=_PATHS)
+    app.add_middleware(RequestIds)

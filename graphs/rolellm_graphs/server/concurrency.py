@@ -6,13 +6,12 @@ from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rolellm_graphs.server.clients import client_of
 from rolellm_graphs.server.connection import GoneError, gone_response, replayed, while_connected
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.fair_queue import FairQueue, QueueFullError, Ticket
-from rolellm_graphs.server.limits import hashed_key
 from rolellm_graphs.server.metrics import Metrics
 from rolellm_graphs.server.queue_pace import QueuePace
 
@@ -123,15 +122,9 @@ class ConcurrencyLimit:
         arrived = await receive()
         async with AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(self._admission.turn(_client_of(scope), receive))
+                await stack.enter_async_context(self._admission.turn(client_of(scope), receive))
             except ApiError as error:
                 return await error.response()(scope, receive, send)
             except GoneError:
                 return await gone_response()(scope, receive, send)
             return await self._app(scope, replayed(arrived.get("body", b""), receive), send)
-
-
-def _client_of(scope: Scope) -> Hashable:
-    """The client of a request: its API key, or else its address."""
-    address = scope.get("client")
-    return hashed_key(Headers(scope=scope)) or (address[0] if address else "")

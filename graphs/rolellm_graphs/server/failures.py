@@ -1,6 +1,7 @@
 """Errors in OpenAI's format, with a one-sentence message."""
 
 import logging
+import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -9,13 +10,22 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rolellm_agents.errors import MessageError, ModelError, RoleLLMError, SettingsError
-from rolellm_agents.text import one_line
+from rolellm_agents.errors import (
+    AnswerFormatError,
+    ContextLengthError,
+    MessageError,
+    ModelError,
+    RoleLLMError,
+)
+from rolellm_agents.text import one_line, plain
+from rolellm_agents.text.masking import masked
+from rolellm_graphs.server.current_request import request_id, request_name
+from rolellm_graphs.server.wire import NO_UNICODE
 
 _log = logging.getLogger(__name__)
 _SHOWN = 300
-_UNKNOWN = "An internal error occurred; see the server's log."
 _TYPES: Mapping[int, str] = {
     HTTPStatus.UNAUTHORIZED: "authentication_error",
     HTTPStatus.FORBIDDEN: "permission_error",
@@ -72,7 +82,11 @@ class ApiError(Exception):
 
 
 def api_error(error: Exception) -> ApiError:
-    """Convert any error to a response. Internal errors are logged and not shown."""
+    """Convert any error to a response.
+
+    Only what concerns the request itself is told to the client. Anything else may have paths, addresses or
+    another server's words; it is logged, and the client gets the id under which the log has it.
+    """
     match error:
         case ApiError():
             return error
@@ -80,14 +94,19 @@ def api_error(error: Exception) -> ApiError:
             return _invalid(error)
         case HTTPException():
             return ApiError(error.status_code, f"{error.detail}.", headers=error.headers)
-        case MessageError() | SettingsError():
+        case MessageError():
             return ApiError(HTTPStatus.BAD_REQUEST, str(error))
-        case ModelError() if "too long" in str(error):
+        case AnswerFormatError():
             return ApiError(
-                HTTPStatus.BAD_REQUEST, str(error), code="context_length_exceeded", param="messages"
+                HTTPStatus.BAD_REQUEST, one_line(str(error)), code="invalid_schema", param="response_format"
             )
-        case ModelError():
-            return ApiError(HTTPStatus.BAD_GATEWAY, str(error), code="model_error")
+        case ContextLengthError():
+            return ApiError(
+                HTTPStatus.BAD_REQUEST,
+                "The messages are too long for the model; shorten them, or leave out the oldest.",
+                code="context_length_exceeded",
+                param="messages",
+            )
         case TimeoutError():
             return ApiError(
                 HTTPStatus.GATEWAY_TIMEOUT,
@@ -95,11 +114,56 @@ def api_error(error: Exception) -> ApiError:
                 "less busy.",
                 code="timeout",
             )
-        case RoleLLMError():
-            return ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
+        case ModelError():
+            return _logged(error, HTTPStatus.BAD_GATEWAY, "The model could not answer", "model_error")
         case _:
-            _log.error("An answer failed.", exc_info=error)
-            return ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, _UNKNOWN, code="internal_error")
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+            return _logged(error, status, "An internal error occurred", "internal_error")
+
+
+class UnexpectedErrors:
+    """Middleware that reports errors which no route expected, as the others are reported.
+
+    Beyond it, uvicorn would log them with all that they say.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an application."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; an answer that has begun is broken off."""
+        has_begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is reported
+            reported = api_error(error)
+            if not has_begun:
+                await reported.response()(scope, receive, send)
+
+
+def log_failure(error: Exception) -> None:
+    """Log an error with the request that it belongs to; without its traceback if a user can mend it."""
+    if isinstance(error, RoleLLMError):
+        causes: list[BaseException] = [error]
+        # An error that was raised from itself is its own cause.
+        while (cause := causes[-1].__cause__) is not None and cause not in causes:
+            causes.append(cause)
+        told = " <- ".join(f"{type(cause).__name__}: {one_line(str(cause))}" for cause in causes)
+    else:
+        told = plain("".join(traceback.format_exception(error)))
+    _log.error("Request %s failed: %s", request_name(), masked(told))
+
+
+def _logged(error: Exception, status: HTTPStatus, problem: str, code: str) -> ApiError:
+    log_failure(error)
+    return ApiError(status, f"{problem}; the server's log has the reason under {request_id()}.", code=code)
 
 
 def add_error_handlers(app: FastAPI) -> None:
@@ -117,7 +181,10 @@ def _invalid(error: RequestValidationError) -> ApiError:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return ApiError(HTTPStatus.BAD_REQUEST, "The request is not JSON; send a JSON object.")
-    path = [str(part) for part in first["loc"][1:]]
+    if first["type"] == NO_UNICODE:
+        field = one_line(first["ctx"]["field"], _SHOWN)
+        return ApiError(HTTPStatus.BAD_REQUEST, one_line(f"{first['msg']}.", _SHOWN), param=field)
+    path = [one_line(str(part), _SHOWN) for part in first["loc"][1:]]
     field = ".".join(path) or "the body"
     message = one_line(f"{field}: {first['msg'].removeprefix('Value error, ')}.", _SHOWN)
     return ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, message, param=".".join(path) or None)

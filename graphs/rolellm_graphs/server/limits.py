@@ -1,12 +1,10 @@
-"""Middleware before every request: host names, API keys, body size and request counts.
+"""Middleware before every request: host names, body size and request counts.
 
-The limit on concurrent requests is in `concurrency`. All classes are plain ASGI middleware, because
-middleware that wraps responses would buffer streams.
+API keys are checked in `clients`, and the limit on concurrent requests is in `concurrency`. All classes are
+plain ASGI middleware, because middleware that wraps responses would buffer streams.
 """
 
 import asyncio
-import hashlib
-import secrets
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Final
@@ -14,13 +12,11 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rolellm_graphs.server.connection import replayed
+from rolellm_graphs.server.connection import read_to_the_end, replayed
+from rolellm_graphs.server.current_request import KEY_NAME
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.metrics import Metrics
 
-_OPEN: Final = ("/", "/health", "/openapi.json", "/docs")
-_OPEN_BELOW: Final = "/swagger/"
-"""Paths that need no key: health and documentation."""
 _AGAIN: Final = "1"
 """The `Retry-After` of a request that was rejected for lack of memory, in seconds."""
 
@@ -43,34 +39,6 @@ class KnownHosts:
             )
             return await error.response()(scope, receive, send)
         return await self._app(scope, receive, send)
-
-
-class Keys:
-    """Rejects requests without a valid API key."""
-
-    def __init__(self, app: ASGIApp, keys: Iterable[str]) -> None:
-        """Store the hashes of the keys; hashes have equal lengths and are compared in constant time."""
-        self._app = app
-        self._keys = tuple(_hash(key) for key in keys)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or reject it."""
-        path = scope.get("path", "")
-        is_open = path in _OPEN or path.startswith(_OPEN_BELOW)
-        if scope["type"] != "http" or is_open or self._opens(Headers(scope=scope)):
-            return await self._app(scope, receive, send)
-        error = ApiError(
-            HTTPStatus.UNAUTHORIZED,
-            "The API key is missing or wrong; send it as “Authorization: Bearer KEY”.",
-            code="invalid_api_key",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
-        return await error.response()(scope, receive, send)
-
-    def _opens(self, headers: Headers) -> bool:
-        offered = _hash(_offered_key(headers))
-        # All keys are compared, so that the time reveals nothing about which key was similar.
-        return sum(secrets.compare_digest(offered, key) for key in self._keys) > 0
 
 
 class BodyMemory:
@@ -130,7 +98,8 @@ class BodyLimit:
                 slow = "The request took too long to arrive; send it again."
                 return await ApiError(HTTPStatus.REQUEST_TIMEOUT, slow).response()(scope, receive, send)
             except ApiError as error:
-                return await error.response()(scope, receive, send)
+                lingering = read_to_the_end(receive, send, self._seconds)
+                return await error.response()(scope, receive, lingering)
             if is_complete:
                 await self._app(scope, replayed(b"".join(chunks), receive), send)
         finally:
@@ -165,7 +134,7 @@ class BodyLimit:
 
 
 class Counting:
-    """Counts requests by path and status."""
+    """Counts requests by path and by key, with their status."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: Iterable[str]) -> None:
         """Count these paths separately and all others together, because clients can send any path."""
@@ -181,28 +150,16 @@ class Counting:
 
         async def watched(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._metrics.requests.labels(path, str(message["status"])).inc()
+                status = str(message["status"])
+                self._metrics.requests.labels(path, status).inc()
+                if KEY_NAME in scope:
+                    self._metrics.key_requests.labels(scope[KEY_NAME], status).inc()
             await send(message)
 
         return await self._app(scope, receive, watched)
-
-
-def hashed_key(headers: Headers) -> bytes | None:
-    """The hash of the request's API key; None when it has none."""
-    key = _offered_key(headers)
-    return _hash(key) if key else None
-
-
-def _offered_key(headers: Headers) -> str:
-    scheme, _, given = headers.get("authorization", "").partition(" ")
-    return given.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
 
 
 def _host(header: str) -> str:
     """The name without its port; an IPv6 address keeps its brackets."""
     name, colon, port = header.rpartition(":")
     return (name if colon and port.isdecimal() else header).lower().rstrip(".")
-
-
-def _hash(key: str) -> bytes:
-    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from rolellm_graphs.server.answers import AnswerChunk, AnswerEnd, AnswerPart
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
-_REFUSED = ("waited", "queue_full")
+_REFUSED = ("waited", "queue_full", "rate")
 """Reasons for rejecting a request."""
 
 
@@ -22,6 +22,12 @@ class Metrics:
         self.requests = Counter(
             "rolellm_requests", "Requests by path and status.", ["path", "status"], registry=self.registry
         )
+        self.key_requests = Counter(
+            "rolellm_key_requests",
+            "Requests with a valid API key by its name and the status.",
+            ["key", "status"],
+            registry=self.registry,
+        )
         self.answering = Gauge("rolellm_answering", "Answers on their way.", registry=self.registry)
         self.waiting = Gauge("rolellm_waiting", "Requests in the queue.", registry=self.registry)
         self.waited = Histogram(
@@ -32,7 +38,8 @@ class Metrics:
         )
         self.refused = Counter(
             "rolellm_refused",
-            "Rejected requests: they had `waited` too long, or the queue was full (`queue_full`).",
+            "Rejected requests: they had `waited` too long, the queue was full (`queue_full`), or a client "
+            "sent too many in a minute (`rate`).",
             ["reason"],
             registry=self.registry,
         )

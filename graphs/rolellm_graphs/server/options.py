@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from langchain_core.language_models import BaseChatModel
@@ -23,12 +24,23 @@ class ServerOptions:
     user: str = DEFAULT_USER
     """The user's name, which replaces `{{user}}` in cards."""
     api_keys: tuple[str, ...] = ()
-    """Accepted API keys; empty for open access."""
+    """Accepted API keys, as they are."""
+    key_file: Path | None = None
+    """A file with the hashes of further keys; see `api_keys`. Without keys and file, access is open."""
+    requests_per_minute: int | None = None
+    """Maximum number of requests of a client in a minute: of a key without a limit of its own, or of an
+    address if there are no keys. None for no limit."""
     hosts: tuple[str, ...] = ()
     """Names that a request's Host may have; any when empty. It keeps a page of another site, whose name
     was bent to this machine, out of a server that asks for no key."""
     origins: tuple[str, ...] = ()
     """Allowed CORS origins."""
+    connections_per_address: int = 256
+    """Maximum number of connections of an address, except those of this machine."""
+    head_seconds: float = 10.0
+    """Maximum time for receiving the head of a request, in seconds."""
+    stuck_seconds: float = 60.0
+    """Maximum time in which a client reads nothing of its answer, in seconds."""
     concurrent: int = 32
     """Maximum number of requests being answered; others wait in a fair queue."""
     queue: int = 1024
@@ -49,3 +61,8 @@ class ServerOptions:
     """Maximum number of turns in one answer of a scene."""
     make: Callable[..., BaseChatModel] = get_model
     """From a spec to the model; takes `conversations`, as `get_model` does."""
+
+    @property
+    def asks_for_keys(self) -> bool:
+        """Whether requests need an API key."""
+        return bool(self.api_keys) or self.key_file is not None

@@ -70,7 +70,7 @@ class PersonaAgent:
                         yield AnswerChunk(chunk.text)
         except Exception as error:
             explained = explain_failure(error, self._model)
-            if explained is None:
+            if explained is None or explained is error:
                 raise
             raise explained from error
         reason = metadata.response_metadata.get("finish_reason")

@@ -4,9 +4,16 @@ Fields that OpenAI's clients send and that have no effect here are ignored and l
 `X-RoleLLM-Ignored`. Fields that would change the form of the answer and are not supported are rejected.
 """
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from rolellm_agents.text import replace_surrogates
+
+NO_UNICODE: Final = "no_unicode"
+"""The type of the error for text that cannot be encoded."""
 
 Temperature = Annotated[float, Field(ge=0, le=2)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -81,6 +88,19 @@ class GenerationRequest(BaseModel):
     tools: list[Any] | None = Field(default=None, max_length=0)
     functions: list[Any] | None = Field(default=None, max_length=0)
     logit_bias: dict[str, float] | None = Field(default=None, max_length=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_unicode(cls, body: Any) -> Any:
+        """Refuse halves of surrogate pairs, which JSON can express and nothing can encode."""
+        for field, value in body.items() if isinstance(body, Mapping) else ():
+            if any(map(_has_half_a_pair, (field, *_texts(value)))):
+                raise PydanticCustomError(
+                    NO_UNICODE,
+                    "{field} contains half of a surrogate pair, which is no text; send whole characters",
+                    {"field": replace_surrogates(field)},
+                )
+        return body
 
     @property
     def longest(self) -> int | None:
@@ -250,3 +270,24 @@ class Health(BaseModel):
     """The number of answers being generated."""
     waiting: int
     """The number of requests in the queue."""
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a JSON value, names included."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, Mapping):
+            waiting += [*value, *value.values()]
+
+
+def _has_half_a_pair(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

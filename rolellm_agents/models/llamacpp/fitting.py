@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from rolellm_agents.errors import ModelError
+from rolellm_agents.errors import ContextLengthError
 from rolellm_agents.models.message_marks import DEMONSTRATION_MARK
 
 _STEPS = 4
@@ -33,13 +33,13 @@ def fit_messages(
         The remaining messages, and how many were dropped.
 
     Raises:
-        ModelError: the instruction and the last message alone are too long.
+        ContextLengthError: the instruction and the last message alone are too long.
     """
     kept = list(messages)
     while (size := count(kept)) > room:
         victims = _oldest_turns(kept, size, room, count)
         if not victims:
-            raise ModelError(
+            raise ContextLengthError(
                 f"The message is too long: with the persona it takes {size:,} tokens and the "
                 f"model has room for {room:,}; shorten it, or use a model with a longer context."
             )

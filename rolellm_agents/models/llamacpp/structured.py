@@ -11,6 +11,7 @@ from langchain_core.utils.function_calling import convert_to_json_schema
 from langchain_core.utils.pydantic import is_basemodel_subclass
 from pydantic import BaseModel
 
+from rolellm_agents.errors import AnswerFormatError
 from rolellm_agents.models.llamacpp.engine.constraint import ANY_OBJECT, choice_grammar, schema_grammar
 
 Method = Literal["json_schema", "function_calling", "json_mode"]
@@ -81,7 +82,7 @@ def grammar_of(options: Mapping[str, Any]) -> str:
     format), and OpenAI's `response_format`.
 
     Raises:
-        ModelError: the options are invalid or cannot become a grammar.
+        AnswerFormatError: the options are invalid or cannot become a grammar.
     """
     if options.get("grammar"):
         return str(options["grammar"])
@@ -97,6 +98,11 @@ def _of_response_format(response_format: Any) -> Mapping[str, Any] | None:
     match response_format:
         case {"type": "json_schema", "json_schema": {"schema": schema}}:
             return schema  # type: ignore[no-any-return]
+        case {"type": "json_schema"}:
+            raise AnswerFormatError(
+                "The response_format has the type json_schema and no schema; put one into "
+                "response_format.json_schema.schema."
+            )
         case {"type": "json_object"}:
             return ANY_OBJECT
     return None

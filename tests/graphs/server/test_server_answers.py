@@ -11,7 +11,7 @@ from helpers.api_server import asked_in_process, options_of, served
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from pydantic import Field
 
-from rolellm_agents.errors import ModelError
+from rolellm_agents.errors import ContextLengthError, ModelError, StorageError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.models.testing import FunctionModel
 from rolellm_graphs.role.graph import role_graph
@@ -231,9 +231,14 @@ async def test_what_is_no_json_object_is_refused(body: bytes) -> None:
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        (ModelError("The model is away; start it."), 502, "The model is away; start it."),
-        (ModelError("The message is too long; shorten it."), 400, "too long"),
-        (KeyError("secret detail"), 500, "An internal error occurred; see the server's log."),
+        (ModelError("It is away: secret detail."), 502, "The model could not answer; the server's log has"),
+        (ContextLengthError("The message is too long: secret detail."), 400, "too long"),
+        (
+            StorageError("/home/secret detail cannot be read."),
+            500,
+            "An internal error occurred; the server's",
+        ),
+        (KeyError("secret detail"), 500, "An internal error occurred; the server's log has"),
     ],
 )
 async def test_a_model_that_fails_is_told_and_nothing_of_the_inside(

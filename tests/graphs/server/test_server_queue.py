@@ -13,6 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
+from rolellm_graphs.server.current_request import KEY_NAME
 from rolellm_graphs.server.metrics import Metrics
 
 CHAT = "/v1/chat/completions"
@@ -67,8 +68,9 @@ class Door:
     async def ask(self, name: str, *, key: str = "", peer: str = "::1", method: str = "POST") -> Asking:
         """Send a request, and see what becomes of it before anything else happens."""
         hang_up, sent, parts = asyncio.Event(), list[Message](), [name.encode()]
-        headers = [(b"authorization", f"Bearer {key}".encode())] if key else []
-        scope = {"type": "http", "method": method, "path": name, "headers": headers, "client": (peer, 1)}
+        scope = {"type": "http", "method": method, "path": name, "headers": [], "client": (peer, 1)}
+        if key:
+            scope[KEY_NAME] = key
 
         async def receive() -> Message:
             if parts:

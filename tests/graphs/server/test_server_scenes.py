@@ -58,6 +58,19 @@ async def played(client: httpx.AsyncClient, messages: list[Any], **fields: Any) 
     return told
 
 
+async def test_a_damaged_scene_is_the_servers_matter(
+    app: FastAPI, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = user_paths().scenes / "lighthouse.yaml"
+    file.write_text("cast: [", encoding="utf-8")
+    async with asked_in_process(app) as client:
+        refused = await client.post(CHAT, json={"model": "scene:lighthouse", "messages": [user("Hello.")]})
+    assert refused.status_code == 500
+    assert str(file) not in refused.text
+    assert str(file) in caplog.text
+    assert refused.headers["x-request-id"] in caplog.text
+
+
 def user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
 

@@ -1,5 +1,8 @@
 """`rolellm serve`: personas and scenes behind an OpenAI-compatible API."""
 
+import os
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,8 +10,38 @@ import typer
 from rolellm_tui.cli.options import StrategyOption
 from rolellm_tui.output import complain, print_text
 
+app = typer.Typer(
+    name="serve",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
 
+
+@app.command("new-key")
+def new_key(
+    name: Annotated[str, typer.Argument(help="Name of the key, for metrics and logs.")],
+) -> None:
+    """Make an API key, and the entry for the file of --api-keys.
+
+    The entry has only the key's hash. It is printed on stdout, so that >> keys.toml appends it to a file.
+    The key itself is shown once, on stderr.
+
+    \b
+    Example:
+      rolellm serve new-key phone
+    """
+    from rolellm_graphs.server.api_keys import entry_of
+    from rolellm_graphs.server.api_keys import new_key as make_key
+
+    key = make_key()
+    entry = entry_of(name, key)
+    print(f"The key, which is not shown again: {key}", file=sys.stderr, flush=True)  # noqa: T201
+    print_text(entry)
+
+
+@app.callback()
 def serve(
+    context: typer.Context,
     host: Annotated[
         str,
         typer.Option(
@@ -29,10 +62,32 @@ def serve(
         list[str] | None,
         typer.Option(
             "--api-key",
-            envvar="ROLELLM_API_KEY",
-            help="API key that clients must send. Repeatable. Prefer ROLELLM_API_KEY: other users of "
-            "this machine can read command lines.",
+            help="API key that clients must send. Repeatable. Prefer ROLELLM_API_KEY, which has one key: "
+            "other users of this machine can read command lines.",
             metavar="KEY",
+        ),
+    ] = None,
+    api_keys: Annotated[
+        Path | None,
+        typer.Option(
+            "--api-keys",
+            help="File with the names, hashes, limits and expiry dates of keys; “rolellm serve new-key” "
+            "makes its entries. It is read again when it changes.",
+            metavar="FILE",
+        ),
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate", help="PEM file with the certificate chain, to serve HTTPS.", metavar="FILE"
+        ),
+    ] = None,
+    private_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--private-key",
+            help="PEM file with the certificate's key, if it is not in the same file.",
+            metavar="FILE",
         ),
     ] = None,
     model: Annotated[
@@ -65,6 +120,23 @@ def serve(
             help="Maximum time in the queue, in seconds; then the request gets status 429.",
         ),
     ] = 120.0,
+    requests_per_minute: Annotated[
+        int | None,
+        typer.Option(
+            "--requests-per-minute",
+            min=1,
+            help="Maximum number of requests of a client in a minute: of a key without a limit of its own, "
+            "or of an address if there are no keys. Default: no limit.",
+        ),
+    ] = None,
+    connections_per_address: Annotated[
+        int,
+        typer.Option(
+            "--connections-per-address",
+            min=1,
+            help="Maximum number of connections of one address, except this machine's own.",
+        ),
+    ] = 256,
     max_tokens: Annotated[
         int,
         typer.Option(
@@ -86,9 +158,11 @@ def serve(
     \b
     Examples:
       rolellm serve
-      rolellm serve --host 0.0.0.0 --port 9000 --api-key "$ROLELLM_API_KEY"
+      ROLELLM_API_KEY="a long secret" rolellm serve --host 0.0.0.0 --port 9000
       rolellm serve --model llamacpp:rolesmol --model openai:gpt-4o-mini
     """
+    if context.invoked_subcommand is not None:
+        return
     import asyncio
 
     from rolellm_agents.config.settings import load_settings
@@ -105,7 +179,10 @@ def serve(
         models=tuple(model or [settings.model]),
         strategy=strategy or settings.strategy,
         user=user or settings.user_name,
-        api_keys=tuple(key for key in api_key or () if key),
+        api_keys=_keys(api_key),
+        key_file=api_keys,
+        requests_per_minute=requests_per_minute,
+        connections_per_address=connections_per_address,
         origins=tuple(origin or ()),
         concurrent=concurrent,
         queue=queue,
@@ -117,4 +194,21 @@ def serve(
     def on_ready(url: str) -> None:
         print_text(f"{url}\nThis is the base URL for clients. Ctrl-C finishes running answers and stops.")
 
-    asyncio.run(serve_forever(options, host=host, port=port, on_ready=on_ready))
+    asyncio.run(
+        serve_forever(
+            options,
+            host=host,
+            port=port,
+            certificate=certificate,
+            private_key=private_key,
+            on_ready=on_ready,
+        )
+    )
+
+
+def _keys(given: list[str] | None) -> tuple[str, ...]:
+    """The keys of the command line, or else the one of the environment, blanks included.
+
+    Typer would split the variable at blanks, because the option is repeatable.
+    """
+    return tuple(key for key in given or [os.environ.get("ROLELLM_API_KEY", "")] if key)

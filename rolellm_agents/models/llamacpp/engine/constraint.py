@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from llguidance import LLMatcher
 
-from rolellm_agents.errors import ModelError
+from rolellm_agents.errors import AnswerFormatError
 from rolellm_agents.models.llamacpp.engine.finite import finite
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.text import one_line, plain
@@ -33,13 +33,13 @@ class Constraint:
         """Start before the first token.
 
         Raises:
-            ModelError: the grammar cannot be read.
+            AnswerFormatError: the grammar cannot be read.
         """
         self._model = model
         self._in_string = self._escaped = False
         self._matcher = LLMatcher(model.guide, grammar)
         if self._matcher.is_error():
-            raise ModelError(
+            raise AnswerFormatError(
                 f"The answer's format cannot be used: {one_line(self._matcher.get_error(), 300)}."
             )
 
@@ -47,13 +47,13 @@ class Constraint:
         """Whether each token may come next, shape `(n_vocabulary,)`; complete output allows end tokens.
 
         Raises:
-            ModelError: the vocabulary has no token that the grammar allows.
+            AnswerFormatError: the vocabulary has no token that the grammar allows.
         """
         mask = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
         bits = np.unpackbits(mask, bitorder="little", count=self._model.n_vocabulary)
         if self._matcher.is_error() or not bits.any():
             wrong = one_line(self._matcher.get_error() or "no token fits", 200)
-            raise ModelError(
+            raise AnswerFormatError(
                 f"{self._model.path.name} cannot write the prescribed format ({wrong}); "
                 "use another format or model."
             )
@@ -63,7 +63,7 @@ class Constraint:
         """The allowed token that completes the output soonest, for answers beyond their length limit.
 
         Raises:
-            ModelError: the vocabulary has no token that the grammar allows.
+            AnswerFormatError: the vocabulary has no token that the grammar allows.
         """
         allowed = self.allowed()
         of_byte = self._model.byte_tokens
@@ -93,29 +93,34 @@ def schema_grammar(schema: Mapping[str, Any]) -> str:
     """The grammar of compact JSON that is valid for a JSON Schema, which may be untrusted.
 
     Raises:
-        ModelError: the schema is invalid or too large, or a grammar cannot express it.
+        AnswerFormatError: the schema is invalid or too large, or a grammar cannot express it.
     """
     try:
         document = json.dumps(schema, allow_nan=False)
+        own_copy = json.loads(document)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ModelError(f"The answer's schema is not JSON ({error}); give one that is.") from error
+        raise AnswerFormatError(f"The answer's schema is not JSON ({error}); give one that is.") from error
     if len(document) > _LONGEST:
-        raise ModelError(
+        raise AnswerFormatError(
             f"The answer's schema is longer than {_LONGEST:,} characters; use a smaller schema."
         )
-    return checked_grammar(
-        LLMatcher.grammar_from_json_schema(json.dumps(finite(json.loads(document))), overrides=_COMPACT)
-    )
+    try:
+        grammar = LLMatcher.grammar_from_json_schema(json.dumps(finite(own_copy)), overrides=_COMPACT)
+    except ValueError as error:  # llguidance's, for example of text that is no Unicode
+        raise AnswerFormatError(
+            f"The answer's schema cannot be read ({one_line(str(error), 120)}); correct it."
+        ) from error
+    return checked_grammar(grammar)
 
 
 def choice_grammar(choices: Sequence[str]) -> str:
     """The grammar of exactly one of several words, without quotation marks.
 
     Raises:
-        ModelError: there are no words, or one is empty or has control characters.
+        AnswerFormatError: there are no words, or one is empty or has control characters.
     """
     if not choices or not all(choice and choice == plain(choice) for choice in choices):
-        raise ModelError("A choice needs at least one word, none empty or with control characters.")
+        raise AnswerFormatError("A choice needs at least one word, none empty or with control characters.")
     words = " | ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
     return checked_grammar(LLMatcher.grammar_from_lark(f"start: {words}"))
 
@@ -124,9 +129,11 @@ def checked_grammar(grammar: str) -> str:
     """The grammar itself.
 
     Raises:
-        ModelError: llguidance cannot use it.
+        AnswerFormatError: llguidance cannot use it.
     """
     wrong = LLMatcher.validate_grammar(grammar)
     if wrong:
-        raise ModelError(f"The answer's format cannot be prescribed: {wrong.splitlines()[0]}; change it.")
+        raise AnswerFormatError(
+            f"The answer's format cannot be prescribed: {wrong.splitlines()[0]}; change it."
+        )
     return grammar

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
-from rolellm_agents.errors import ModelError
+from rolellm_agents.errors import ContextLengthError, ModelError
 from rolellm_agents.models.llamacpp.engine.context import BatchToken
 from rolellm_agents.models.llamacpp.engine.jobs import (
     AnswerJob,
@@ -197,7 +197,7 @@ class Engine:
 
     def _check_length(self, tokens: Sequence[int]) -> None:
         if not 0 < len(tokens) < self._cache.limits.n_ctx:
-            raise ModelError(
+            raise ContextLengthError(
                 f"A prompt of {len(tokens):,} tokens does not fit into a context of "
                 f"{self._cache.limits.n_ctx:,}; shorten it, or set a larger n_ctx."
             )

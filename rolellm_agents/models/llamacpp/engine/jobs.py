@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from rolellm_agents.errors import ModelError
+from rolellm_agents.errors import AnswerFormatError, ModelError
 from rolellm_agents.models.llamacpp.engine.context import Context
 from rolellm_agents.models.llamacpp.engine.kv_cache import CachedSequence
 from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
@@ -316,7 +316,9 @@ class AnswerJob(Job):
             self._finish("stop")
         elif self._constrained and self._n_generated >= self._max_output:
             self.fail(
-                ModelError("The prescribed format does not fit into the context; use a smaller schema.")
+                AnswerFormatError(
+                    "The prescribed format does not fit into the context; use a smaller schema."
+                )
             )
         elif self._n_generated >= self._limit and not self._constrained:
             self._finish("length")

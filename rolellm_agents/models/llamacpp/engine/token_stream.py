@@ -53,12 +53,13 @@ class AsyncTokenStream:
     """
 
     def __init__(self, submit: Submit) -> None:
-        """Submit the request, in a running event loop."""
+        """Prepare the request, in a running event loop; entering the stream submits it."""
         self._received: asyncio.Queue[StreamItem] = asyncio.Queue()
         self._part: StreamItem = ""
         self._ended = threading.Event()
         self._loop = asyncio.get_running_loop()
-        self._answer = submit(self._on_item)
+        self._submit = submit
+        self._answer: AnswerJob | None = None
 
     def _on_item(self, part: StreamItem) -> None:
         if not isinstance(part, str):
@@ -66,10 +67,23 @@ class AsyncTokenStream:
         self._loop.call_soon_threadsafe(self._received.put_nowait, part)
 
     async def __aenter__(self) -> Self:
+        # In a thread, because a large schema takes long to compile. The thread cannot be stopped.
+        submitting = asyncio.ensure_future(asyncio.to_thread(self._submit, self._on_item))
+        try:
+            self._answer = await asyncio.shield(submitting)
+        except asyncio.CancelledError:
+            await asyncio.wait([submitting])
+            if submitting.exception() is None:
+                await self._leave(submitting.result())
+            raise
         return self
 
     async def __aexit__(self, *leaving: *Leaving) -> None:
-        self._answer.cancel()
+        if self._answer is not None:
+            await self._leave(self._answer)
+
+    async def _leave(self, answer: AnswerJob) -> None:
+        answer.cancel()
         if isinstance(self._part, str):
             # In a thread, because a closing event loop waits for its threads.
             await asyncio.to_thread(self._ended.wait)
