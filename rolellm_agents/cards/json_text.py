@@ -14,6 +14,8 @@ from rolellm_agents.cards.values import Json
 
 CARD_BYTES = 64 * 2**20
 """The most bytes of a card's JSON, after base64 and decompression."""
+VALUES = 5_000_000
+"""The most commas, lists and objects; each may become a value of some dozen bytes."""
 DEPTH = 40
 """The deepest nesting of lists and objects."""
 _INVISIBLE = re.compile(
@@ -31,6 +33,8 @@ def read_json(content: bytes, what: str) -> dict[str, Json]:
     """
     if len(content) > CARD_BYTES:
         raise CardError(f"{what} has {len(content):,} bytes of JSON; at most {CARD_BYTES:,} are read.")
+    if sum(map(content.count, (b",", b"[", b"{"))) > VALUES:
+        raise CardError(f"{what} holds too many values; at most {VALUES:,} are read.")
     try:
         found = json.loads(_decoded(content), parse_constant=lambda _: None, parse_float=_finite)
     except RecursionError:

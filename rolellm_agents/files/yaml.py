@@ -20,6 +20,8 @@ from rolellm_agents.errors import RoleLLMError
 
 MAX_BYTES = 8_000_000
 MAX_DEPTH = 50
+MAX_VALUES = 1_000_000
+"""The most keys and values; 8 MB of empty lists would take gigabytes of memory."""
 MAX_DIGITS = 300
 """The most characters of a number; the time to convert longer ones grows with the square of the length."""
 
@@ -103,11 +105,14 @@ def _check_events(text: str) -> None:
     if forbidden := Reader.NON_PRINTABLE.search(text):
         line = text.count("\n", 0, forbidden.start()) + 1
         raise _Complaint(line, f"the control character {forbidden.group()!r} is not allowed")
-    depth = 0
+    depth = values = 0
     for event in yaml.parse(text, Loader=_Loader):
+        values += isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent)
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent):
             raise _Complaint(line, "aliases (*name) are not allowed")
+        if values > MAX_VALUES:
+            raise _Complaint(line, f"it holds too many values; at most {MAX_VALUES:,} are read")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:

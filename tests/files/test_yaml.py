@@ -289,6 +289,12 @@ def test_a_file_of_the_greatest_size_is_read_and_one_byte_more_is_not(file: Path
     )
 
 
+def test_more_values_than_memory_bears_are_refused(file: Path) -> None:
+    assert complaint(file, "name: Ada\nextensions:\n  x: [" + "[]," * 1_000_000 + "]\n") == (
+        ", line 3: it holds too many values; at most 1,000,000 are read."
+    )
+
+
 def test_a_folder_in_the_files_place_is_told(tmp_path: Path) -> None:
     with pytest.raises(SheetError) as caught:
         read_yaml(tmp_path, Sheet, SheetError)
