@@ -16,6 +16,7 @@ from rolellm_agents.config.paths import make_folder, user_paths
 from rolellm_agents.errors import PackError, PersonaError
 from rolellm_agents.persona import read_persona
 from rolellm_agents.persona.packs import MANIFEST, Pack, installed_packs, read_pack
+from rolellm_agents.persona.portrait import read_portrait
 from rolellm_agents.text import did_you_mean
 
 _MOST_FILES = 5_000
@@ -70,6 +71,7 @@ def _check_personas(pack: Pack) -> None:
     for path in pack.personas:
         try:
             persona = read_persona(path)
+            read_portrait(persona, path.parent)
         except PersonaError as error:
             raise PackError(f"The pack cannot be used: {error}") from error
         if persona.id in ids:
@@ -136,6 +138,8 @@ def _check_folder(folder: Path) -> None:
         if path.is_file():
             files, size = files + 1, size + path.stat().st_size
             _check_name(name)
+        elif not path.is_dir():
+            raise PackError(f"The pack holds {name}, which is neither a file nor a folder; remove it.")
     _check_size(folder, files, size)
 
 

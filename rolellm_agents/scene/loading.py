@@ -11,13 +11,14 @@ from pydantic import ValidationError
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError, SceneError
+from rolellm_agents.files.contained import contained_file
 from rolellm_agents.files.yaml import read_yaml
 from rolellm_agents.persona import Persona, load_persona, read_persona
 from rolellm_agents.persona.from_card.conversion import char_name, with_macros
 from rolellm_agents.persona.packs import bundled_pack, installed_packs
 from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.scene import NARRATOR, Scene, Seat
-from rolellm_agents.text import did_you_mean
+from rolellm_agents.text import did_you_mean, one_line
 from rolellm_agents.transcript.message import USER, Kind
 
 Origin = Literal["path", "user", "pack", "bundled"]
@@ -124,9 +125,9 @@ def find_scene(reference: str | Path) -> FoundScene:
 
 
 def list_scenes() -> tuple[list[FoundScene], list[str]]:
-    """All scenes that can be named by id, and an error message for each invalid file."""
+    """All scenes that can be named by id, and an error message for each invalid file or pack."""
     found: dict[str, FoundScene] = {}
-    notes = []
+    notes = [*installed_packs()[1].values()]
     for path, origin in _files():
         try:
             scene = read_scene(path)
@@ -151,7 +152,8 @@ def cast_scene(scene: Scene, path: Path | None = None) -> LoadedScene:
 
     Args:
         scene: the scene as read from its file.
-        path: the scene's file; persona files are looked up in its folder first.
+        path: the scene's file; persona files must be in its folder. None for a scene of the program's own,
+            which may name any file.
 
     Raises:
         SceneError: two seats have the same name, or the scene refers to an unknown seat.
@@ -170,7 +172,7 @@ def cast_scene(scene: Scene, path: Path | None = None) -> LoadedScene:
         )
         for seat, persona in zip(seats, loaded, strict=True)
     }
-    beside = any(_beside(seat, path) for seat in scene.cast)
+    beside = any(names_file(seat.persona or "") for seat in scene.cast)
     return LoadedScene(scene=complete, personas=personas, path=path if beside else None)
 
 
@@ -186,20 +188,18 @@ def _files() -> Iterator[tuple[Path, Origin]]:
 def _load(seat: Seat, path: Path | None) -> Persona | None:
     if seat.persona is None:
         return None
-    if beside := _beside(seat, path):
-        return read_persona(beside)
     try:
-        return load_persona(seat.persona)
+        if path is None or not names_file(seat.persona):
+            return load_persona(seat.persona)
+        what = f"The persona {one_line(seat.persona, 80)}"
+        return read_persona(contained_file(path.parent, seat.persona, what, PersonaError))
     except PersonaError as error:
         raise PersonaError(f"{path or 'The scene'}: {error}") from error
 
 
-def _beside(seat: Seat, path: Path | None) -> Path | None:
-    """A seat's persona file in the folder of the scene's file, if there is one."""
-    if path is None or seat.persona is None or not seat.persona.endswith((".yaml", ".yml")):
-        return None
-    beside = path.parent / seat.persona
-    return beside if beside.is_file() else None
+def names_file(persona: str) -> bool:
+    """Whether a seat's persona is a file, and not an id or a name."""
+    return persona.endswith((".yaml", ".yml"))
 
 
 def _named(seat: Seat, persona: Persona | None) -> Seat:

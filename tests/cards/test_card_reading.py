@@ -201,7 +201,10 @@ def test_the_texts_of_a_picture_are_bounded_together() -> None:
     texts = [chunk(b"zTXt", b"chara-ext-asset_:%d\0\0" % number + part) for number in range(3)]
     texts.append(chunk(b"tEXt", b"chara\0" + based(v2())))
     whole = png()
-    with peak_memory() as peak, pytest.raises(CardError, match=r"decompress to more than 134,217,728 bytes"):
+    with (
+        peak_memory() as peak,
+        pytest.raises(CardError, match=r"decompress to more than 134,217,728 bytes"),
+    ):
         one(whole[:-12] + b"".join(texts) + whole[-12:])
     assert peak() < 300_000_000
 

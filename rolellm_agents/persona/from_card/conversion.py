@@ -7,7 +7,6 @@ from that JSON and updates the fields that were changed in the persona since.
 import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from rolellm_agents.cards.card import Card
@@ -142,21 +141,6 @@ def char_name(persona: Persona) -> str:
     """The value of `{{char}}`: the card's nickname, or the persona's name."""
     document = mapping(mapping(persona.extensions.get(CARD)).get("document"))
     return (Card(document).char_name if document else "") or persona.name
-
-
-def read_portrait(persona: Persona, folder: Path) -> bytes | None:
-    """The portrait's bytes; None for a persona without one.
-
-    Raises:
-        PersonaError: the file cannot be read.
-    """
-    if persona.portrait is None:
-        return None
-    path = folder / persona.portrait
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise PersonaError(f"The portrait {path} cannot be read ({error.strerror}).") from error
 
 
 def _labelled(label: str, words: str) -> Iterator[str]:
