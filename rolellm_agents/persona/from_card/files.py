@@ -11,6 +11,7 @@ from typing import Literal
 from rolellm_agents.cards import (
     CardError,
     CardSpec,
+    expressions_note,
     read_cards,
     read_lorebook_file,
     to_json,
@@ -95,6 +96,7 @@ def _import_card(card: Card, folder: Path, *, force: bool) -> ImportedFile:
         persona = persona_of(card, name, picture_name)
         text = to_readable_yaml(persona, target)
         lore = len(card.lorebook.entries) if card.lorebook else 0
+        notes += _lore_notes(card.lorebook)
         with _staged(folder) as stage:
             for path, content in card.files.items():
                 if is_safe_path(path):
@@ -134,7 +136,13 @@ def _import_lorebook(book: Lorebook, source: Path, folder: Path, *, force: bool)
     target = folder / f"{name}.json"
     _check_free(target, force=force)
     write_atomically(target, write_json(book.raw, indent=2).decode("utf-8"), PersonaError)
-    return ImportedFile("lorebook", name, book.name or source.stem, target, (), len(book.entries))
+    notes = _lore_notes(book)
+    return ImportedFile("lorebook", name, book.name or source.stem, target, notes, len(book.entries))
+
+
+def _lore_notes(book: Lorebook | None) -> tuple[str, ...]:
+    note = expressions_note([book]) if book else ""
+    return (note,) if note else ()
 
 
 def export_persona(found: FoundPersona, format_: Format, spec: CardSpec, out: Path) -> Card:

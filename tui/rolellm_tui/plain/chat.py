@@ -75,6 +75,8 @@ class PlainChat:
         persona, messages = self._session.persona, self._session.messages
         for line in lines.opening(persona, self._session.model_name, messages):
             print_text(line)
+        if note := self._session.voice.prompting.note:
+            complain(note)
         self._answers.get_ready()
 
     def run_command(self, line: str) -> bool:

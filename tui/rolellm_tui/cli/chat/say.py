@@ -54,6 +54,8 @@ def say(
     with Transcript(user_paths().transcript if keep else None) as transcript:
         earlier = _conversation_with(addressee, transcript, conversation) if conversation else None
         session = open_session(addressee, transcript, options, conversation=earlier)
+        if note := session.voice.prompting.note:
+            complain(note)
         answer = run(exchange(session, line, show=not as_json))
         if as_json and answer:
             print_json(_as_json(session, answer))
