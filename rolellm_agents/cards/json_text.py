@@ -19,7 +19,8 @@ VALUES = 5_000_000
 DEPTH = 40
 """The deepest nesting of lists and objects."""
 _INVISIBLE = re.compile(
-    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"
+    r"\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from rolellm_tui.cli.options import JsonOption, SessionOptions, open_session, with_option_groups
-from rolellm_tui.output import complain, print_json, print_text
+from rolellm_tui.output import StreamedText, complain, print_json
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
@@ -112,23 +112,24 @@ async def exchange(session: "Session", line: str, *, show: bool) -> "Message | N
 
     _cancel_on_sigterm()
     answer: Message | None = None
+    shown = StreamedText()
     events = session.send(line)
     try:
         async for event in events:
             match event:
                 case TokenDelta(text=text) if show:
-                    print_text(text, end="")
+                    shown.print_part(text)
                 case MessageDone(message=message) if message.speaker == session.persona.id:
                     answer = message
                 case TurnFailed(error=error, message=answer):
                     if show and answer:
-                        print_text("")
+                        shown.end()
                     complain(str(error))
                     return answer
     finally:
         await events.aclose()
     if show:
-        print_text("")
+        shown.end()
     return answer
 
 
