@@ -1,7 +1,7 @@
 """Access control of the web app: its address, its path and its token.
 
-Browsers send a cookie to all ports of a host. The app therefore has a random path, and the cookie belongs to
-that path: a server at another port, which does not know the path, never receives the token.
+Browsers send a cookie to all ports of a host. The app therefore has a random path, and the cookie belongs
+to that path: a server at another port, which does not know the path, never receives the token.
 """
 
 import secrets
@@ -39,7 +39,7 @@ class Door:
 
     @property
     def cookie(self) -> str:
-        """The name of the token cookie; it contains the port, so that apps at several ports have their own."""
+        """The name of the token cookie, with the port, so that apps at several ports have their own."""
         return f"rolellm-{self.port}"
 
     @property
