@@ -41,6 +41,10 @@ def talk_plainly(session: Session, transcript: Transcript) -> None:
                 pass
         except (EOFError, KeyboardInterrupt):
             print_text("")  # put the shell's prompt on a new line
+        except SystemExit:
+            if sys.stdout.isatty():
+                print_text("")
+            raise
         except BrokenPipeError:
             # The reader closed the pipe. Without this, Python reports the error again on exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
