@@ -1,4 +1,4 @@
-"""SIGTERM in a real terminal: the terminal is as it was, what was said is kept, and the exit code tells it."""
+"""SIGTERM in a real terminal: the terminal is as it was, what was said is kept, the exit code is 143."""
 
 import os
 import signal

@@ -136,7 +136,7 @@ class RoleApp(App[RoleLLMError]):
         self._theme_kept = self.theme
 
     def on_load(self) -> None:
-        """Let SIGTERM quit the app, which restores the terminal and saves messages; the exit code is 143."""
+        """Let SIGTERM quit the app, which restores the terminal and saves messages, with the code 143."""
         # The driver of the browser has a handler of its own, and Windows has no such signal.
         if not self.is_web and not self.is_headless and sys.platform != "win32":
             loop, code = asyncio.get_running_loop(), 128 + signal.SIGTERM
