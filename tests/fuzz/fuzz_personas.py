@@ -79,7 +79,7 @@ def one_input(content: bytes) -> None:
         to_readable_yaml(persona, _FILE)
         for format_ in ("charx", "json"):
             out = _FILE.with_name(f"out.{format_}")
-            export_persona(FoundPersona(persona, _FILE, "path"), format_, "v3", out)  # type: ignore[arg-type]
+            export_persona(FoundPersona(persona, _FILE, "path"), format_, "v3", out)
             read_cards(out)
     except RoleLLMError:
         return
