@@ -32,7 +32,8 @@ class Archive(Mapping[str, bytes]):
         self._source = source
         self._what = what
         with self._open() as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
+            # `ZipInfo.is_dir` fails for an empty path.
+            members = [member for member in archive.infolist() if not member.filename.endswith("/")]
         _check(members, what)
         self._members = {member.filename: member for member in members}
 
@@ -80,7 +81,7 @@ def is_safe_path(path: str) -> bool:
     parts = PurePosixPath(path.replace("\\", "/"))
     first = parts.parts[0] if parts.parts else ""
     leads_out = parts.is_absolute() or ".." in parts.parts or first.endswith(":") or "\0" in path
-    return not leads_out and len(parts.parts) <= PATH_LEVELS
+    return not leads_out and 1 <= len(parts.parts) <= PATH_LEVELS
 
 
 def _check(members: list[zipfile.ZipInfo], what: str) -> None:
@@ -93,7 +94,7 @@ def _check(members: list[zipfile.ZipInfo], what: str) -> None:
             raise CardError(f"{what} is encrypted; save it without a password.")
         if not is_safe_path(member.filename):
             raise CardError(
-                f"{what} holds a path that leads out of it, or has more than {PATH_LEVELS} levels "
+                f"{what} holds a path that leads out of it, is empty, or has over {PATH_LEVELS} levels "
                 f"({member.filename[:80]!r})."
             )
         if member.file_size > max(SMALL, ARCHIVE_RATIO * member.compress_size):

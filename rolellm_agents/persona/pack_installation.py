@@ -146,7 +146,8 @@ def _check_folder(folder: Path) -> None:
 def _extract(source: Path, folder: Path) -> None:
     try:
         with zipfile.ZipFile(source) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
+            # `ZipInfo.is_dir` fails for an empty path.
+            members = [member for member in archive.infolist() if not member.filename.endswith("/")]
             for member in members:
                 if stat.S_ISLNK(member.external_attr >> 16):
                     raise PackError(f"The pack holds a link ({member.filename}), which is not allowed.")
@@ -154,16 +155,19 @@ def _extract(source: Path, folder: Path) -> None:
             _check_size(source, len(members), sum(member.file_size for member in members))
             for member in members:
                 archive.extract(member, folder)
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-        raise PackError(f"{source} is a damaged or locked zip file ({error}).") from error
+    except PackError:
+        raise
     except OSError as error:
-        raise PackError(f"{source} cannot be unpacked ({error.strerror}).") from error
+        raise PackError(f"{source} cannot be unpacked ({error.strerror or error}).") from error
+    except Exception as error:
+        # The decompressors raise their own errors.
+        raise PackError(f"{source} is a damaged or locked zip file ({error}).") from error
 
 
 def _check_name(name: str) -> None:
     """Refuse a path that leads out of the pack, and a file of a kind that is not allowed."""
     path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+    if not path.parts or path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
         raise PackError(f"The pack holds a path that leads out of it ({name}); it was not installed.")
     if path.suffix.lower() not in _KINDS:
         raise PackError(

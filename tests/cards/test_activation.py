@@ -217,6 +217,13 @@ def test_too_many_expressions_are_told_by_each_trace_and_once_for_the_book() -> 
     )
 
 
+def test_lone_surrogates_in_names_do_no_harm() -> None:
+    odd = LoreEntry("\ud800", "x", ("dragon",), probability=50, groups=("\udfff",))
+    other = LoreEntry("b", "x", ("dragon",), groups=("\udfff",))
+    found = activate([Lorebook((odd, other), name="\ud800")], LoreScene(chat("A dragon!")))
+    assert len(found.fired) <= 1
+
+
 def test_hostile_expressions_do_not_keep_others_from_being_active() -> None:
     hostile = [LoreEntry(f"h{at}", "x", (f"/({'x' * at}+x+)+y/", "/(a+)+$/")) for at in range(1, 60)]
     begun = time.process_time()

@@ -162,6 +162,7 @@ def test_assets_of_an_archive_and_of_a_picture() -> None:
         (charx(("../evil", b"x"), card=v3()), "leads out"),
         (charx(("/etc/evil", b"x"), card=v3()), "leads out"),
         (charx(("C:/evil", b"x"), card=v3()), "leads out"),
+        (charx(("#", b"x"), card=v3()).replace(b"#", b"\0"), "is empty"),
         (charx(("a\\..\\..\\evil", b"x"), card=v3()), "leads out"),
     ],
 )

@@ -76,7 +76,10 @@ def _pack_of(content: bytes) -> bytes:
         return _zipped(**{**_GOOD, "pack.yaml": content[1:]})
     if content[:1] == b"\2":
         path, _, rest = content[1:].partition(b"\n")
-        return _zipped(**{**_GOOD, path.decode("latin-1"): rest})
+        name = (
+            path.decode("latin-1").partition("\0")[0] or "x"
+        )  # zipfile cannot write a file without a name
+        return _zipped(**{**_GOOD, name: rest})
     return content[1:]
 
 

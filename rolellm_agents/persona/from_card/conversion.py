@@ -68,6 +68,9 @@ def card_of(persona: Persona, image: bytes | None, files: Mapping[str, bytes]) -
     """Convert a persona to a card: its original card with the persona's changes, or a new V3 card.
 
     `image` is the portrait; `files` has the other files of the persona, by path.
+
+    Raises:
+        PersonaError: the card that the persona keeps is invalid.
     """
     kept = mapping(persona.extensions.get(CARD))
     if not isinstance(kept.get("document"), dict):
@@ -77,7 +80,13 @@ def card_of(persona: Persona, image: bytes | None, files: Mapping[str, bytes]) -
     if persona.lorebook is not None:
         data[_BOOK] = copy.deepcopy(dict(persona.lorebook))
     card = Card(document, image, files)
-    _put_changes(data, persona, persona_of(card, persona.id))
+    try:
+        imported = persona_of(card, persona.id)
+    except ValueError as error:  # pydantic's; the file may have been changed by hand
+        raise PersonaError(
+            f"The card in {persona.id}’s extensions is invalid, so it cannot be exported; remove it there."
+        ) from error
+    _put_changes(data, persona, imported)
     return card
 
 
