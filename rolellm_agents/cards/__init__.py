@@ -20,6 +20,7 @@ from rolellm_agents.cards.diff import Change, diff
 from rolellm_agents.cards.errors import CardError
 from rolellm_agents.cards.lint.lint import CardFinding, lint, tokens_by_part
 from rolellm_agents.cards.lore.activation import Activation, FiredLore, activate
+from rolellm_agents.cards.lore.expressions import expressions_note
 from rolellm_agents.cards.lore.lorebook import Lorebook, LoreEntry, read_lorebook
 from rolellm_agents.cards.lore.scan import ScanMessage
 from rolellm_agents.cards.lore.scene import LoreScene, LoreSettings
@@ -52,6 +53,7 @@ __all__ = [
     "asset_bytes",
     "convert",
     "diff",
+    "expressions_note",
     "lint",
     "lost_fields",
     "read_cards",

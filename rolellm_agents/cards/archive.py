@@ -13,6 +13,8 @@ ARCHIVE_BYTES = 1_024 * 2**20
 ARCHIVE_RATIO = 200
 """The highest compression ratio of a member above `SMALL` bytes; a higher one indicates a zip bomb."""
 SMALL = 10 * 2**20
+PATH_LEVELS = 50
+"""The deepest path of a member, in folders and file."""
 
 
 class Archive(Mapping[str, bytes]):
@@ -30,7 +32,8 @@ class Archive(Mapping[str, bytes]):
         self._source = source
         self._what = what
         with self._open() as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
+            # `ZipInfo.is_dir` fails for an empty path.
+            members = [member for member in archive.infolist() if not member.filename.endswith("/")]
         _check(members, what)
         self._members = {member.filename: member for member in members}
 
@@ -74,10 +77,11 @@ def is_archive(source: Path | bytes) -> bool:
 
 
 def is_safe_path(path: str) -> bool:
-    """Whether a member's path stays inside the archive's folder on every operating system."""
+    """Whether a member's path can be created inside the archive's folder on every operating system."""
     parts = PurePosixPath(path.replace("\\", "/"))
     first = parts.parts[0] if parts.parts else ""
-    return not (parts.is_absolute() or ".." in parts.parts or first.endswith(":") or "\0" in path)
+    leads_out = parts.is_absolute() or ".." in parts.parts or first.endswith(":") or "\0" in path
+    return not leads_out and 1 <= len(parts.parts) <= PATH_LEVELS
 
 
 def _check(members: list[zipfile.ZipInfo], what: str) -> None:
@@ -89,7 +93,10 @@ def _check(members: list[zipfile.ZipInfo], what: str) -> None:
         if member.flag_bits & 1:
             raise CardError(f"{what} is encrypted; save it without a password.")
         if not is_safe_path(member.filename):
-            raise CardError(f"{what} holds a path that leads out of it ({member.filename!r}).")
+            raise CardError(
+                f"{what} holds a path that leads out of it, is empty, or has over {PATH_LEVELS} levels "
+                f"({member.filename[:80]!r})."
+            )
         if member.file_size > max(SMALL, ARCHIVE_RATIO * member.compress_size):
             raise CardError(
                 f"{member.filename!r} in {what} unpacks to {member.file_size:,} bytes, far more "

@@ -14,10 +14,13 @@ from rolellm_agents.cards.values import Json
 
 CARD_BYTES = 64 * 2**20
 """The most bytes of a card's JSON, after base64 and decompression."""
+VALUES = 5_000_000
+"""The most commas, lists and objects; each may become a value of some dozen bytes."""
 DEPTH = 40
 """The deepest nesting of lists and objects."""
 _INVISIBLE = re.compile(
-    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"
+    r"\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 
 
@@ -31,6 +34,8 @@ def read_json(content: bytes, what: str) -> dict[str, Json]:
     """
     if len(content) > CARD_BYTES:
         raise CardError(f"{what} has {len(content):,} bytes of JSON; at most {CARD_BYTES:,} are read.")
+    if sum(map(content.count, (b",", b"[", b"{"))) > VALUES:
+        raise CardError(f"{what} holds too many values; at most {VALUES:,} are read.")
     try:
         found = json.loads(_decoded(content), parse_constant=lambda _: None, parse_float=_finite)
     except RecursionError:

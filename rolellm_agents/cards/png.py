@@ -2,7 +2,7 @@
 
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import NamedTuple
 
 from rolellm_agents.cards.errors import CardError
@@ -10,22 +10,17 @@ from rolellm_agents.cards.json_text import CARD_BYTES
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _TEXTS = (b"tEXt", b"zTXt", b"iTXt")
+_LONGEST_KEYWORD = 200
 _INFLATED = 2 * CARD_BYTES
+"""The most bytes of all compressed texts that are read from one file, together."""
 
 
 class Chunk(NamedTuple):
     """A chunk: its type of four letters, its data, and all its bytes including length and checksum."""
 
     kind: bytes
-    data: bytes
-    whole: bytes
-
-
-class TextChunk(NamedTuple):
-    """A text of a PNG: its keyword in lower case, and its value."""
-
-    keyword: str
-    value: bytes
+    data: memoryview
+    whole: memoryview
 
 
 def is_png(content: bytes) -> bool:
@@ -33,13 +28,32 @@ def is_png(content: bytes) -> bool:
     return content.startswith(SIGNATURE)
 
 
-def read_texts(png: bytes, what: str) -> list[TextChunk]:
-    """All texts of a PNG, plain, compressed or international, in the file's order.
+def text_keywords(png: bytes, what: str) -> list[str]:
+    """The keywords of all texts of a PNG, in lower case and in the file's order; no text is read.
 
     Raises:
-        CardError: the file is truncated, or a compressed text is too large.
+        CardError: the file is truncated.
     """
-    return [text for chunk in _chunks(png, what) if (text := _text(chunk, what))]
+    return [_keyword(chunk.data) for chunk in _text_chunks(png, what)]
+
+
+def read_texts(png: bytes, keywords: Container[str], what: str) -> dict[str, bytes]:
+    """The texts of a PNG with these keywords: plain, compressed or international.
+
+    Other texts are not decompressed. If a keyword is repeated, its first text is used.
+
+    Raises:
+        CardError: the file is truncated, or the compressed texts are too large together.
+    """
+    found: dict[str, bytes] = {}
+    left = _INFLATED
+    for chunk in _text_chunks(png, what):
+        keyword = _keyword(chunk.data)
+        if keyword in keywords and keyword not in found:
+            value, is_compressed = _packed_text(chunk)
+            found[keyword] = _inflated(value, left, what) if is_compressed else value
+            left -= len(found[keyword]) if is_compressed else 0
+    return found
 
 
 def with_texts(
@@ -53,8 +67,8 @@ def with_texts(
     Raises:
         CardError: the file is truncated.
     """
-    parts = [SIGNATURE]
-    end = b""
+    parts: list[bytes | memoryview] = [SIGNATURE]
+    end: bytes | memoryview = b""
     for chunk in _chunks(png, what):
         if chunk.kind == b"IEND":
             end = chunk.whole
@@ -86,6 +100,7 @@ def _chunks(png: bytes, what: str) -> Iterator[Chunk]:
     if not is_png(png):
         raise CardError(f"{what} is no PNG file.")
     at = len(SIGNATURE)
+    view = memoryview(png)  # slices of it are no copies
     while at < len(png):
         head = png[at : at + 8]
         if len(head) < 8:
@@ -95,7 +110,7 @@ def _chunks(png: bytes, what: str) -> Iterator[Chunk]:
         if end > len(png):
             raise CardError(f"{what} is truncated; get a new copy of the file.")
         # The checksum is not verified, because some card editors write wrong ones.
-        yield Chunk(kind, png[at + 8 : end - 4], png[at:end])
+        yield Chunk(kind, view[at + 8 : end - 4], view[at:end])
         at = end
         if kind == b"IEND":
             return
@@ -106,33 +121,33 @@ def _framed(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def _keyword(data: bytes) -> str:
-    return data.partition(b"\0")[0][:200].decode("latin-1").casefold()
+def _text_chunks(png: bytes, what: str) -> Iterator[Chunk]:
+    """The chunks of texts that have a keyword."""
+    return (chunk for chunk in _chunks(png, what) if chunk.kind in _TEXTS and 0 in chunk.data)
 
 
-def _text(chunk: Chunk, what: str) -> TextChunk | None:
-    if chunk.kind not in _TEXTS:
-        return None
-    keyword, found, rest = chunk.data.partition(b"\0")
-    if not found:
-        return None
+def _keyword(data: memoryview) -> str:
+    return bytes(data[:_LONGEST_KEYWORD]).partition(b"\0")[0].decode("latin-1").casefold()
+
+
+def _packed_text(chunk: Chunk) -> tuple[bytes, bool]:
+    """The bytes of a text, and whether they are compressed."""
+    rest = bytes(chunk.data).partition(b"\0")[2]
     if chunk.kind == b"tEXt":
-        value = rest
-    elif chunk.kind == b"zTXt":
-        value = _inflated(rest[1:], what)
-    else:
-        is_compressed = rest[:1] == b"\1"
-        value = rest[2:].split(b"\0", 2)[-1]
-        value = _inflated(value, what) if is_compressed else value
-    return TextChunk(keyword[:200].decode("latin-1").casefold(), value)
+        return rest, False
+    if chunk.kind == b"zTXt":
+        return rest[1:], True
+    return rest[2:].split(b"\0", 2)[-1], rest[:1] == b"\1"
 
 
-def _inflated(packed: bytes, what: str) -> bytes:
+def _inflated(packed: bytes, most: int, what: str) -> bytes:
     inflater = zlib.decompressobj()
     try:
-        value = inflater.decompress(packed, _INFLATED)
+        value = inflater.decompress(packed, most + 1)
     except zlib.error:
         return b""
-    if inflater.unconsumed_tail:
-        raise CardError(f"A text in {what} decompresses to more than {_INFLATED:,} bytes; it is not read.")
+    if len(value) > most:
+        raise CardError(
+            f"The texts in {what} decompress to more than {_INFLATED:,} bytes; the file is not read."
+        )
     return value

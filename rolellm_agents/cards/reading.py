@@ -11,7 +11,7 @@ from rolellm_agents.cards.card import DEFAULT_URI, EMBEDDED, LEGACY, Card
 from rolellm_agents.cards.errors import CardError
 from rolellm_agents.cards.json_text import read_json
 from rolellm_agents.cards.lore.lorebook import Lorebook, read_lorebook
-from rolellm_agents.cards.png import TextChunk, is_png, read_texts
+from rolellm_agents.cards.png import is_png, read_texts, text_keywords
 from rolellm_agents.cards.values import Json, number, text
 
 CARD_JSON = "card.json"
@@ -19,6 +19,8 @@ FILE_BYTES = 512 * 2**20
 """The most bytes of a file."""
 _JPEG = b"\xff\xd8\xff"
 _ZIP = b"PK\x03\x04"
+_CARD_KEYWORDS = ("ccv3", "chara")
+"""The keywords of a PNG's texts with a card; the first one that it has is used."""
 _LEGACY_KEYWORD = "chara-ext-asset_"
 _NEWEST = 3.0
 
@@ -91,25 +93,25 @@ def _content(path: Path) -> bytes | Path:
 
 
 def _of_png(png: bytes, what: str) -> Card:
-    texts = read_texts(png, what)
-    by_keyword = {chunk.keyword: chunk for chunk in reversed(texts)}
-    found = by_keyword.get("ccv3") or by_keyword.get("chara")
-    if found is None:
+    keywords = text_keywords(png, what)
+    part = next((keyword for keyword in _CARD_KEYWORDS if keyword in keywords), None)
+    if part is None:
         raise CardError(
             f"{what} is a picture without a card in it; save the card with “export”, not the picture."
         )
-    document = read_json(_base64_decoded(found.value, what), what)
+    assets = {keyword: path for keyword in keywords if (path := _legacy_path(keyword))}
+    texts = read_texts(png, {part, *assets}, what)
+    document = read_json(_base64_decoded(texts[part], what), what)
     notes = list(_irregularities(document))
-    if "ccv3" in by_keyword and "chara" in by_keyword:
+    if all(keyword in keywords for keyword in _CARD_KEYWORDS):
         notes.append("It also has a V2 part, which is ignored in favour of the V3 part.")
-    files = {path: _base64_decoded(chunk.value, what) for chunk in texts if (path := _legacy_path(chunk))}
+    files = {path: _base64_decoded(texts[keyword], what) for keyword, path in assets.items()}
     return _require_character(Card(document, png, files, tuple(notes)), what)
 
 
-def _legacy_path(chunk: TextChunk) -> str:
-    return chunk.keyword.removeprefix(_LEGACY_KEYWORD).removeprefix(":") * chunk.keyword.startswith(
-        _LEGACY_KEYWORD
-    )
+def _legacy_path(keyword: str) -> str:
+    """The path of a file that older programs keep in a text with this keyword; empty for other texts."""
+    return keyword.removeprefix(_LEGACY_KEYWORD).removeprefix(":") * keyword.startswith(_LEGACY_KEYWORD)
 
 
 def _of_archive(source: bytes | Path, what: str) -> list[Card]:

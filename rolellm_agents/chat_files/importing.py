@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rolellm_agents.chat_files.recognising import FoundConversation, conversations_in
-from rolellm_agents.chat_files.scenes import is_scene
+from rolellm_agents.chat_files.scenes import is_scene, stored_here
 from rolellm_agents.chat_files.values import FILE_BYTES
 from rolellm_agents.errors import ChatFileError, PersonaError
 from rolellm_agents.persona import find_persona
@@ -49,6 +49,7 @@ def import_chat_file(
         _read(conversation, given, str(source) if len(found) == 1 else f"{source}, conversation {number}")
         for number, conversation in enumerate(found, 1)
     ]
+    records = [stored_here(record, source) if is_scene(record.persona) else record for record in records]
     return [
         ImportedConversation(
             transcript.add_record(record),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rolellm_agents.errors import ChatFileError
-from rolellm_agents.text import CONTROL_CHARACTERS, replace_surrogates
+from rolellm_agents.text import json_escaped, replace_surrogates
 
 Json = Any
 """A JSON value."""
@@ -37,7 +37,7 @@ def parse(text: str, what: str) -> Json:
 def to_json(value: Json, *, indent: int | None = None) -> str:
     """Write JSON with escaped control characters, on one line without blanks unless `indent` is given."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, separators=None if indent else (",", ":"))
-    return CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", replace_surrogates(text))
+    return json_escaped(text)
 
 
 def text_in(value: dict[str, Json], key: str, what: str) -> str:

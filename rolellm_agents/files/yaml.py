@@ -1,9 +1,12 @@
 """Read YAML files that users write, and report errors with their line.
 
 Files may be untrusted. Their size and depth are checked before any object is built, only plain data is
-built, and aliases (with which a small file can expand to gigabytes) and duplicate keys are errors.
+built, and aliases (with which a small file can expand to gigabytes) and duplicate keys are errors. Numbers
+are those of YAML 1.2, decimal or hexadecimal with `0x`, of at most `MAX_DIGITS` characters. YAML 1.1's
+other forms, such as base 60 (`1:30`) and `1_000`, are text.
 """
 
+import re
 import stat
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +20,10 @@ from rolellm_agents.errors import RoleLLMError
 
 MAX_BYTES = 8_000_000
 MAX_DEPTH = 50
+MAX_VALUES = 1_000_000
+"""The most keys and values; 8 MB of empty lists would take gigabytes of memory."""
+MAX_DIGITS = 300
+"""The most characters of a number; the time to convert longer ones grows with the square of the length."""
 
 Model = TypeVar("Model", bound=BaseModel)
 _Location = tuple[int | str, ...]
@@ -24,6 +31,11 @@ _Location = tuple[int | str, ...]
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str")}
 _TEXT_TAG = "tag:yaml.org,2002:str"
+_INTEGER_TAG = "tag:yaml.org,2002:int"
+_FLOAT_TAG = "tag:yaml.org,2002:float"
+_INTEGER = re.compile(r"[-+]?(?:0x[0-9a-fA-F]+|[0-9]+)")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NO_FINITE_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
 class _Complaint(yaml.YAMLError):
@@ -41,7 +53,19 @@ def read_yaml(path: Path, model: type[Model], failure: type[RoleLLMError]) -> Mo
     Raises:
         RoleLLMError: as `failure`, in one sentence with the file, the line and the key.
     """
-    text = _read_text(path, failure)
+    return parse_yaml(_read_text(path, failure), path, model, failure)
+
+
+def parse_yaml(text: str, path: Path, model: type[Model], failure: type[RoleLLMError]) -> Model:
+    """Validate a text as `model`, as `read_yaml` does with the text of a file.
+
+    `path` names the text in messages.
+
+    Raises:
+        RoleLLMError: as `failure`, in one sentence with the file, the line and the key.
+    """
+    if (size := len(text.encode(errors="surrogatepass"))) > MAX_BYTES:
+        raise failure(_too_large(path, size))
     try:
         _check_events(text)
         root = yaml.compose(text, Loader=_Loader)
@@ -62,7 +86,7 @@ def _read_text(path: Path, failure: type[RoleLLMError]) -> str:
         if stat.S_ISFIFO(about.st_mode) or stat.S_ISCHR(about.st_mode):
             raise failure(f"{path} is not a file, so its size is unknown; name a file.")
         if about.st_size > MAX_BYTES:
-            raise failure(f"{path} is too large: {about.st_size:,} bytes, at most {MAX_BYTES:,} are read.")
+            raise failure(_too_large(path, about.st_size))
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise failure(f"{path} is not UTF-8 text; save it as UTF-8.") from error
@@ -72,16 +96,23 @@ def _read_text(path: Path, failure: type[RoleLLMError]) -> str:
         raise failure(f"{path} cannot be read: {error}.") from error
 
 
+def _too_large(path: Path, size: int) -> str:
+    return f"{path} is too large: {size:,} bytes, at most {MAX_BYTES:,} are read."
+
+
 def _check_events(text: str) -> None:
     """Raise on forbidden content before any object is built; parser events do not recurse."""
     if forbidden := Reader.NON_PRINTABLE.search(text):
         line = text.count("\n", 0, forbidden.start()) + 1
         raise _Complaint(line, f"the control character {forbidden.group()!r} is not allowed")
-    depth = 0
+    depth = values = 0
     for event in yaml.parse(text, Loader=_Loader):
+        values += isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent)
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent):
             raise _Complaint(line, "aliases (*name) are not allowed")
+        if values > MAX_VALUES:
+            raise _Complaint(line, f"it holds too many values; at most {MAX_VALUES:,} are read")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
@@ -94,13 +125,7 @@ def _build(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
     """Build plain data from a node: dictionaries with text keys, lists and scalars."""
     line = node.start_mark.line + 1
     if isinstance(node, yaml.ScalarNode):
-        try:
-            return loader.construct_object(node)
-        except yaml.MarkedYAMLError:
-            raise
-        except Exception as error:
-            # The library's constructors pass on the errors of int(), date() and similar functions.
-            raise _Complaint(line, f"the value {node.value[:40]!r} cannot be read") from error
+        return _scalar(loader, node, line)
     if node.tag not in _PLAIN_TAGS:
         raise _Complaint(line, f"the tag {node.tag!r} is not allowed")
     if isinstance(node, yaml.SequenceNode):
@@ -114,6 +139,42 @@ def _build(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
             raise _Complaint(line, f"the key {key.value!r} occurs twice")
         data[key.value] = _build(loader, value)
     return data
+
+
+def _scalar(loader: yaml.SafeLoader, node: yaml.ScalarNode, line: int) -> Any:
+    if node.tag in (_INTEGER_TAG, _FLOAT_TAG):
+        return _number(loader, node.value, line)
+    try:
+        return loader.construct_object(node)
+    except yaml.MarkedYAMLError:
+        raise
+    except Exception as error:
+        # The library's constructors pass on the errors of date() and similar functions.
+        raise _unreadable(node.value, line) from error
+
+
+def _number(loader: yaml.SafeLoader, written: str, line: int) -> int | float | str:
+    """The number that is written, or the text where only YAML 1.1 reads a number."""
+    if len(written) > MAX_DIGITS:
+        raise _Complaint(
+            line,
+            f"the number {written[:20]}… has {len(written):,} characters, at most {MAX_DIGITS} are read "
+            "(a text needs quotes)",
+        )
+    if _INTEGER.fullmatch(written):
+        return int(written, 16 if "x" in written else 10)
+    if _FLOAT.fullmatch(written):
+        return float(written)
+    if _NO_FINITE_NUMBER.fullmatch(written):
+        return float(written.replace(".", ""))
+    resolved = loader.resolve(yaml.ScalarNode, written, (True, False))  # type: ignore[no-untyped-call]
+    if resolved in (_INTEGER_TAG, _FLOAT_TAG):
+        return written
+    raise _unreadable(written, line)
+
+
+def _unreadable(value: str, line: int) -> _Complaint:
+    return _Complaint(line, f"the value {value[:40]!r} cannot be read")
 
 
 def _yaml_complaint(error: yaml.YAMLError) -> str:

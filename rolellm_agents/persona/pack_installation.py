@@ -16,6 +16,7 @@ from rolellm_agents.config.paths import make_folder, user_paths
 from rolellm_agents.errors import PackError, PersonaError
 from rolellm_agents.persona import read_persona
 from rolellm_agents.persona.packs import MANIFEST, Pack, installed_packs, read_pack
+from rolellm_agents.persona.portrait import read_portrait
 from rolellm_agents.text import did_you_mean
 
 _MOST_FILES = 5_000
@@ -70,6 +71,7 @@ def _check_personas(pack: Pack) -> None:
     for path in pack.personas:
         try:
             persona = read_persona(path)
+            read_portrait(persona, path.parent)
         except PersonaError as error:
             raise PackError(f"The pack cannot be used: {error}") from error
         if persona.id in ids:
@@ -136,13 +138,16 @@ def _check_folder(folder: Path) -> None:
         if path.is_file():
             files, size = files + 1, size + path.stat().st_size
             _check_name(name)
+        elif not path.is_dir():
+            raise PackError(f"The pack holds {name}, which is neither a file nor a folder; remove it.")
     _check_size(folder, files, size)
 
 
 def _extract(source: Path, folder: Path) -> None:
     try:
         with zipfile.ZipFile(source) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
+            # `ZipInfo.is_dir` fails for an empty path.
+            members = [member for member in archive.infolist() if not member.filename.endswith("/")]
             for member in members:
                 if stat.S_ISLNK(member.external_attr >> 16):
                     raise PackError(f"The pack holds a link ({member.filename}), which is not allowed.")
@@ -150,16 +155,19 @@ def _extract(source: Path, folder: Path) -> None:
             _check_size(source, len(members), sum(member.file_size for member in members))
             for member in members:
                 archive.extract(member, folder)
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-        raise PackError(f"{source} is a damaged or locked zip file ({error}).") from error
+    except PackError:
+        raise
     except OSError as error:
-        raise PackError(f"{source} cannot be unpacked ({error.strerror}).") from error
+        raise PackError(f"{source} cannot be unpacked ({error.strerror or error}).") from error
+    except Exception as error:
+        # The decompressors raise their own errors.
+        raise PackError(f"{source} is a damaged or locked zip file ({error}).") from error
 
 
 def _check_name(name: str) -> None:
     """Refuse a path that leads out of the pack, and a file of a kind that is not allowed."""
     path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+    if not path.parts or path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
         raise PackError(f"The pack holds a path that leads out of it ({name}); it was not installed.")
     if path.suffix.lower() not in _KINDS:
         raise PackError(

@@ -55,7 +55,11 @@ def read_pack(folder: Path) -> Pack:
     Raises:
         PackError: the folder is not a pack.
     """
-    if not (folder / MANIFEST).is_file():
+    try:
+        is_pack = (folder / MANIFEST).is_file()
+    except OSError as error:  # the folder may belong to somebody else
+        raise PackError(f"{folder} cannot be read ({error.strerror}); check its permissions.") from error
+    if not is_pack:
         raise PackError(f"{folder} is not a pack: it has no {MANIFEST} with name, version and licence.")
     manifest = read_yaml(folder / MANIFEST, Manifest, PackError)
     return Pack(

@@ -50,26 +50,33 @@ def current_user_persona(settings: Settings) -> UserPersona:
     return find_user_persona(settings.you) if settings.you else UserPersona("", settings.user_name)
 
 
-def user_personas() -> list[UserPersona]:
-    """All user personas in the order of the file; none when there is not a file.
+def list_user_personas() -> tuple[list[UserPersona], list[str]]:
+    """All user personas in the order of the file, and an error message for each invalid one.
+
+    There are none when there is not a file.
 
     Raises:
-        SettingsError: the file cannot be read or is invalid.
+        SettingsError: the file cannot be read.
     """
-    document = _document()
-    document["you"] = _tables(document)
-    return [_read(id_, table) for id_, table in document.unwrap()["you"].items()]
+    found: list[UserPersona] = []
+    notes: list[str] = []
+    for id_, table in _plain_tables().items():
+        try:
+            found.append(_read(id_, table))
+        except SettingsError as error:
+            notes.append(str(error))
+    return found, notes
 
 
 def find_user_persona(id_: str) -> UserPersona:
     """Find a user persona by id.
 
     Raises:
-        SettingsError: there is none with this id, or the file is invalid.
+        SettingsError: there is none with this id, it is invalid, or the file cannot be read.
     """
-    known = {persona.id: persona for persona in user_personas()}
+    known = _plain_tables()
     if id_ in known:
-        return known[id_]
+        return _read(id_, known[id_])
     raise SettingsError(
         f"There is no user persona {one_line(id_, 40)!r} in {_file()}"
         f"{did_you_mean(id_, list(known))}; choose another in the settings."
@@ -83,8 +90,7 @@ def add_user_persona(name: str, about: str = "") -> UserPersona:
         SettingsError: the name is empty, something is too long, or the file cannot be read or written.
     """
     checked = checked_user_persona(UserPersona("", name, about))
-    taken = {persona.id for persona in user_personas()}
-    added = UserPersona(_free_id(id_of(checked.name), taken), checked.name, checked.about)
+    added = UserPersona(_free_id(id_of(checked.name), _plain_tables()), checked.name, checked.about)
     keep_user_persona(added)
     return added
 
@@ -177,6 +183,13 @@ def _tables(document: "TOMLDocument") -> MutableMapping[str, Any]:
         raise SettingsError(
             f"{_file()} must define each user persona as a table, as in [you.captain-flint]."
         )
+    return tables
+
+
+def _plain_tables() -> dict[str, Any]:
+    document = _document()
+    document["you"] = _tables(document)
+    tables: dict[str, Any] = document.unwrap()["you"]
     return tables
 
 

@@ -95,6 +95,11 @@ class Prompting:
         """Whether a lookup may take long, because it computes or requests embeddings."""
         self._notes = [*character_note(persona, user), *user_persona_insert(user, about_user)]
 
+    @property
+    def note(self) -> str:
+        """A sentence about lorebooks that exceed a limit, to be shown once; otherwise empty."""
+        return self._lore.note
+
     def look_up(
         self, history: Sequence[BaseMessage], line: str, lore: Mapping[str, Any], *, seed: int | None = None
     ) -> LookedUp:

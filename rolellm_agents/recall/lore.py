@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -16,6 +17,7 @@ from rolellm_agents.cards import (
     MacroScope,
     ScanMessage,
     activate,
+    expressions_note,
     read_lorebook,
     substitute,
 )
@@ -61,6 +63,11 @@ class LoreRecall:
     def entries(self) -> int:
         """Number of entries in all lorebooks."""
         return sum(len(book.entries) for book in self.books)
+
+    @cached_property
+    def note(self) -> str:
+        """A sentence if the lorebooks have more regular expressions than are searched; otherwise empty."""
+        return expressions_note(self.books)
 
     def activate(
         self,

@@ -12,6 +12,7 @@ from rolellm_agents.config.foreign_files import ForeignFile, is_own
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError, SceneError
+from rolellm_agents.files.contained import contained_file
 from rolellm_agents.files.yaml import read_yaml
 from rolellm_agents.persona import Persona, load_persona, read_persona
 from rolellm_agents.persona.from_card.conversion import char_name, with_macros
@@ -19,7 +20,7 @@ from rolellm_agents.persona.packs import bundled_pack, installed_packs
 from rolellm_agents.scene.file_models import file_models, foreign_file
 from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.scene import NARRATOR, Scene, Seat
-from rolellm_agents.text import did_you_mean
+from rolellm_agents.text import did_you_mean, one_line
 from rolellm_agents.transcript.message import USER, Kind
 
 Origin = Literal["path", "user", "pack", "bundled"]
@@ -128,9 +129,9 @@ def find_scene(reference: str | Path) -> FoundScene:
 
 
 def list_scenes() -> tuple[list[FoundScene], list[str]]:
-    """All scenes that can be named by id, and an error message for each invalid file."""
+    """All scenes that can be named by id, and an error message for each invalid file or pack."""
     found: dict[str, FoundScene] = {}
-    notes = []
+    notes = [*installed_packs()[1].values()]
     for path, origin in _files():
         try:
             scene = read_scene(path)
@@ -155,17 +156,15 @@ def cast_scene(scene: Scene, path: Path | None = None) -> LoadedScene:
 
     Args:
         scene: the scene as read from its file.
-        path: the scene's file; persona files are looked up in its folder first. The models of a file from
-            elsewhere do not count until somebody agrees to them. None for a scene that the caller has
-            built, whose models count.
+        path: the scene's file. The models of a file from elsewhere do not count until somebody agrees to
+            them, and its persona files must be in its folder or that of its pack. None for a scene that the
+            caller has built, which may name any model and file.
 
     Raises:
-        SceneError: two seats have the same name, the scene refers to an unknown seat, or a scene from
-            elsewhere names a persona file outside its folder.
-        PersonaError: a persona of the cast cannot be found or read.
+        SceneError: two seats have the same name, or the scene refers to an unknown seat.
+        PersonaError: a persona of the cast cannot be found or read, or its file may not be named.
         SettingsError: `models.toml` or `agreed.toml` cannot be used.
     """
-    _check_persona_files(scene, path)
     loaded = [_load(seat, path) for seat in scene.cast]
     seats = [_named(seat, persona) for seat, persona in zip(scene.cast, loaded, strict=True)]
     complete = scene.model_copy(update={"cast": tuple(seats)})
@@ -179,7 +178,7 @@ def cast_scene(scene: Scene, path: Path | None = None) -> LoadedScene:
         )
         for seat, persona in zip(seats, loaded, strict=True)
     }
-    beside = any(_beside(seat, path) for seat in scene.cast)
+    beside = any(names_file(seat.persona or "") for seat in scene.cast)
     content = scene.model_dump(mode="json", exclude_unset=True)
     return LoadedScene(
         scene=complete,
@@ -198,20 +197,6 @@ def _files() -> Iterator[tuple[Path, Origin]]:
     yield from ((path, "bundled") for path in bundled_pack().scenes)
 
 
-def _check_persona_files(scene: Scene, path: Path | None) -> None:
-    """Raise if a scene from elsewhere names a persona file outside its folder, or its pack's."""
-    if path is None or is_own(path):
-        return
-    top = _top_folder(path)
-    for seat in scene.cast:
-        named = seat.persona or ""
-        if named.endswith((".yaml", ".yml")) and not (path.parent / named).resolve().is_relative_to(top):
-            raise SceneError(
-                f"{path} comes from elsewhere and names the persona file {named!r} outside its own folder; "
-                f"copy that file beside the scene, or put the scene into {user_paths().scenes}."
-            )
-
-
 def _top_folder(path: Path) -> Path:
     """The folder of a scene from elsewhere; that of its pack, if it belongs to one."""
     packs = user_paths().packs.resolve()
@@ -224,20 +209,26 @@ def _top_folder(path: Path) -> Path:
 def _load(seat: Seat, path: Path | None) -> Persona | None:
     if seat.persona is None:
         return None
-    if beside := _beside(seat, path):
-        return read_persona(beside)
     try:
-        return load_persona(seat.persona)
+        if path is None or not names_file(seat.persona):
+            return load_persona(seat.persona)
+        return read_persona(_persona_file(path, seat.persona))
     except PersonaError as error:
         raise PersonaError(f"{path or 'The scene'}: {error}") from error
 
 
-def _beside(seat: Seat, path: Path | None) -> Path | None:
-    """A seat's persona file in the folder of the scene's file, if there is one."""
-    if path is None or seat.persona is None or not seat.persona.endswith((".yaml", ".yml")):
-        return None
-    beside = path.parent / seat.persona
-    return beside if beside.is_file() else None
+def _persona_file(path: Path, named: str) -> Path:
+    """The persona file that a scene's file names; one from elsewhere reaches only its own folder."""
+    if is_own(path):
+        return path.parent / named
+    top = _top_folder(path)
+    inside = str(path.resolve().parent.relative_to(top) / named)
+    return contained_file(top, inside, f"The persona {one_line(named, 80)}", PersonaError)
+
+
+def names_file(persona: str) -> bool:
+    """Whether a seat's persona is a file, and not an id or a name."""
+    return persona.endswith((".yaml", ".yml"))
 
 
 def _named(seat: Seat, persona: Persona | None) -> Seat:

@@ -19,7 +19,7 @@ from rolellm_agents.scene.loading import LoadedScene, cast_scene
 from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.scene import NARRATOR, Scene
 from rolellm_agents.scene.witness import present_in
-from rolellm_agents.text import CONTROL_CHARACTERS, one_line, replace_surrogates
+from rolellm_agents.text import json_escaped, one_line, replace_surrogates
 from rolellm_agents.transcript.message import Kind, Message
 
 _MOST_BYTES = 256 * 2**20
@@ -186,8 +186,7 @@ def reused_tokens(usage: Mapping[str, Any] | None) -> int | None:
 
 def as_text(line: RunLine) -> str:
     """A line as JSON with a line break; control characters are escaped, so a terminal can show it."""
-    text = replace_surrogates(json.dumps(line, ensure_ascii=False))
-    return CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
+    return json_escaped(json.dumps(line, ensure_ascii=False)) + "\n"
 
 
 def read_run_file(

@@ -8,7 +8,15 @@ from helpers.hypotheses import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolellm_agents.cards import Activation, LoreScene, LoreSettings, LoreState, ScanMessage, activate
+from rolellm_agents.cards import (
+    Activation,
+    LoreScene,
+    LoreSettings,
+    LoreState,
+    ScanMessage,
+    activate,
+    expressions_note,
+)
 from rolellm_agents.cards.lore import activation as engine
 from rolellm_agents.cards.lore.keys import PatternSearch
 from rolellm_agents.cards.lore.lorebook import (
@@ -191,6 +199,29 @@ def test_a_trace_tells_when_the_time_ran_out(monkeypatch: pytest.MonkeyPatch) ->
         "/dragon/",
     )
     assert trace(found, "a").sentence().endswith("and the time ran out for “/dragon/”.")
+
+
+def test_too_many_expressions_are_told_by_each_trace_and_once_for_the_book() -> None:
+    within = [LoreEntry(f"e{at}", "x", (f"/d{at}/", "dragon")) for at in range(PatternSearch.MOST)]
+    assert expressions_note([Lorebook(tuple(within))]) == ""
+    beyond = LoreEntry("last", "x", ("/dragon/",), order=-1)
+    off = LoreEntry("off", "x", ("/never/",), enabled=False)
+    found = fire(*within, beyond, off, settings=LoreSettings(budget_percent=1_000))
+    assert trace(found, "last").sentence() == (
+        "“last” is not active: none of its keys was found, and “/dragon/” was not searched, since the "
+        "lorebooks have too many regular expressions."
+    )
+    assert expressions_note([Lorebook((*within, beyond, off))]) == (
+        "The lorebook has 2,001 regular expressions with 8,896 characters; at most 2,000 with 200,000 "
+        "characters are searched at each message, so some keys are never found."
+    )
+
+
+def test_lone_surrogates_in_names_do_no_harm() -> None:
+    odd = LoreEntry("\ud800", "x", ("dragon",), probability=50, groups=("\udfff",))
+    other = LoreEntry("b", "x", ("dragon",), groups=("\udfff",))
+    found = activate([Lorebook((odd, other), name="\ud800")], LoreScene(chat("A dragon!")))
+    assert len(found.fired) <= 1
 
 
 def test_hostile_expressions_do_not_keep_others_from_being_active() -> None:

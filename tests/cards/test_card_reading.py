@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from helpers.cards import SHARED, based, book, chunk, compressed_text, entry, png, v2, v3
 from helpers.hypotheses import examples
+from helpers.memory import peak_memory
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -161,6 +162,7 @@ def test_assets_of_an_archive_and_of_a_picture() -> None:
         (charx(("../evil", b"x"), card=v3()), "leads out"),
         (charx(("/etc/evil", b"x"), card=v3()), "leads out"),
         (charx(("C:/evil", b"x"), card=v3()), "leads out"),
+        (charx(("#", b"x"), card=v3()).replace(b"#", b"\0"), "is empty"),
         (charx(("a\\..\\..\\evil", b"x"), card=v3()), "leads out"),
     ],
 )
@@ -173,7 +175,7 @@ def test_bad_files_are_one_sentence(content: bytes, told: str) -> None:
 def test_bombs_are_refused_before_they_go_off() -> None:
     whole = png()
     text = compressed_text(b"chara", b"\0" * 140_000_000)
-    with pytest.raises(CardError, match="decompresses to more than"):
+    with pytest.raises(CardError, match="decompress to more than"):
         one(whole[:-12] + text + whole[-12:])
     held = BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -183,6 +185,36 @@ def test_bombs_are_refused_before_they_go_off() -> None:
         one(held.getvalue())
     with pytest.raises(CardError, match=r"holds 5,002 files; at most 5,000"):
         one(charx(*((f"{number}", b"") for number in range(5001)), card=v3()))
+
+
+def test_only_the_texts_that_are_read_are_decompressed() -> None:
+    bomb = zlib.compress(b"\0" * 120_000_000)
+    texts = [chunk(b"zTXt", b"%d\0\0" % number + bomb) for number in range(20)]
+    texts += [chunk(b"zTXt", b"chara\0\0" + bomb), chunk(b"zTXt", b"ccv3\0\0" + zlib.compress(based(v3())))]
+    whole = png()
+    with peak_memory() as peak:
+        assert one(whole[:-12] + b"".join(texts) + whole[-12:]).spec == "v3"
+    assert peak() < 20_000_000
+
+
+def test_the_texts_of_a_picture_are_bounded_together() -> None:
+    part = zlib.compress(b"\0" * 50_000_000)
+    texts = [chunk(b"zTXt", b"chara-ext-asset_:%d\0\0" % number + part) for number in range(3)]
+    texts.append(chunk(b"tEXt", b"chara\0" + based(v2())))
+    whole = png()
+    with (
+        peak_memory() as peak,
+        pytest.raises(CardError, match=r"decompress to more than 134,217,728 bytes"),
+    ):
+        one(whole[:-12] + b"".join(texts) + whole[-12:])
+    assert peak() < 300_000_000
+
+
+def test_more_values_than_memory_bears_are_refused() -> None:
+    many = b'{"name": "Ada", "extensions": {"x": [' + b"[]," * 6_000_000 + b"0]}}"
+    with peak_memory() as peak, pytest.raises(CardError, match="too many values; at most 5,000,000"):
+        one(many)
+    assert peak() < 20_000_000
 
 
 def test_a_chunk_that_claims_gigabytes_is_told() -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolellm_agents.cards.card import Card
-from rolellm_agents.cards.png import read_texts
+from rolellm_agents.cards.png import read_texts, text_keywords
 from rolellm_agents.cards.reading import asset_bytes, read_cards, read_cards_of
 from rolellm_agents.cards.specs import STASH, backfill, convert, lost_fields
 from rolellm_agents.cards.writing import CardSpec, to_json, to_png, write_charx
@@ -34,8 +34,7 @@ def one(content: bytes) -> Card:
 def text(content: bytes, keyword: str) -> Any:
     import base64
 
-    (value,) = [held.value for held in read_texts(content, "x") if held.keyword == keyword]
-    return json.loads(base64.b64decode(value))
+    return json.loads(base64.b64decode(read_texts(content, {keyword}, "x")[keyword]))
 
 
 def charx(card: Card, folder: Path) -> Card:
@@ -57,7 +56,7 @@ def test_a_v3_png_holds_both_versions_and_the_same_pixels() -> None:
     original = png(("Title", b"A picture"), ("chara", based(v2())), ("CCV3", based(v2())))
     content = to_png(one(original), "v3")
     assert pixels(content) == pixels(original)
-    assert [held.keyword for held in read_texts(content, "x")] == ["title", "chara", "ccv3"]
+    assert text_keywords(content, "x") == ["title", "chara", "ccv3"]
     assert text(content, "ccv3")["spec"] == "chara_card_v3"
     beside = text(content, "chara")
     assert beside["spec"] == "chara_card_v2"
@@ -68,7 +67,7 @@ def test_a_v3_png_holds_both_versions_and_the_same_pixels() -> None:
 
 def test_a_v2_png_holds_one() -> None:
     content = to_png(one(png(("chara", based(v2())))), "v2")
-    assert [held.keyword for held in read_texts(content, "x")] == ["chara"]
+    assert text_keywords(content, "x") == ["chara"]
     assert one(content).document == v2()
 
 
@@ -76,7 +75,7 @@ def test_compressed_old_cards_are_replaced_too() -> None:
     whole = png()
     content = whole[:-12] + compressed_text(b"chara", based(v2(name="Old"))) + whole[-12:]
     out = to_png(one(content), "v2")
-    assert [held.keyword for held in read_texts(out, "x")] == ["chara"]
+    assert text_keywords(out, "x") == ["chara"]
     assert one(out).name == "Old"
 
 

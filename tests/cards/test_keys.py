@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.cards.lore import keys
+from rolellm_agents.cards.lore.js_regex import Translated, translate
 from rolellm_agents.cards.lore.keys import (
+    Fault,
     KeyIndex,
     LoreKey,
     Matching,
@@ -150,15 +152,36 @@ def test_what_is_no_expression_matches_nothing(expression: str) -> None:
     assert search.faults == {expression: "bad_regex"}
 
 
-@pytest.mark.parametrize("attribute", ["IN_ALL", "COMPILED"])
+@pytest.mark.parametrize(
+    ("attribute", "fault"),
+    [("IN_ALL", "regex_timeout"), ("COMPILED", "regex_limit"), ("MOST", "regex_limit")],
+)
 def test_when_the_allowance_is_spent_no_expression_matches(
-    attribute: str, monkeypatch: pytest.MonkeyPatch
+    attribute: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert matches("/a/", "a")
     monkeypatch.setattr(PatternSearch, attribute, 0)
     search = PatternSearch()
     assert search.search(key("/a/"), lambda: "a") is None
-    assert search.faults == {"/a/": "regex_timeout"}
+    assert search.faults == {"/a/": fault}
+
+
+@pytest.mark.parametrize(("length", "found"), [(1_900, 105), (6, PatternSearch.MOST)])
+def test_many_expressions_are_bounded_before_they_are_translated(
+    length: int, found: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translated: list[str] = []
+
+    def counted(source: str, flags: str) -> Translated | None:
+        translated.append(source)
+        return translate(source, flags)
+
+    monkeypatch.setattr(keys, "translate", counted)
+    search = PatternSearch()
+    for number in range(20_000):
+        search.search(key(f"/{number:06}{'x' * (length - 6)}/"), lambda: "lamp")
+    assert len(translated) == found
+    assert list(search.faults.values()) == ["regex_limit"] * (20_000 - found)
 
 
 def test_compiling_is_paid_once_for_each_expression(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,7 +188,6 @@ def test_bad_syntax_is_told_with_its_line(file: Path, text: str, line: int) -> N
     "value",
     [
         "2001-99-99",  # reads as a date that is none
-        "0x_",  # reads as a number without digits
         pytest.param("1" * 5_000, id="5000-digits"),  # more digits than Python converts
         "!!int many",
         "!!int ''",
@@ -200,6 +199,48 @@ def test_bad_syntax_is_told_with_its_line(file: Path, text: str, line: int) -> N
 )
 def test_a_value_that_cannot_be_built_is_told_with_its_line(file: Path, value: str) -> None:
     assert complaint(file, f"name: Ada\nnote: {value}\n").startswith(", line 2: ")
+
+
+def values(file: Path, *written: str) -> list[object]:
+    """What these plain scalars are read as."""
+    listed = "".join(f"    - {value}\n" for value in written)
+    found = read(file, f"name: Ada\nextensions:\n  list:\n{listed}").extensions["list"]
+    assert isinstance(found, list)
+    return list(found)
+
+
+def test_numbers_are_those_of_yaml_1_2(file: Path) -> None:
+    assert values(file, "0", "-7", "+12", "007", "0x1F", "1.5", "-0.5", "2.", "1.5e+3") == [
+        *(0, -7, 12, 7, 31, 1.5, -0.5, 2.0, 1500.0)
+    ]
+
+
+@pytest.mark.parametrize(
+    "value", ["1:30", "12:30:45", "1:30.5", "1_000", "1_0.5", "0b101", "-1:00", "0x_1", "0o17", "1e3"]
+)
+def test_what_only_yaml_1_1_reads_as_a_number_is_text(file: Path, value: str) -> None:
+    assert values(file, value) == [value]
+
+
+@pytest.mark.parametrize(
+    ("value", "length"),
+    [
+        ("0x" + "f" * 20_000, "20,002"),
+        ("1" * 301, "301"),
+        ("1:00" + ":00" * 100, "304"),
+        ("1." + "0" * 300, "302"),
+        # With the time of base 60, which grows with the square of the length, this would take minutes.
+        ("1" + ":00" * 1_000_000, "3,000,001"),
+    ],
+    ids=["hexadecimal", "decimal", "base-60", "fraction", "long-base-60"],
+)
+def test_a_number_with_too_many_characters_is_refused_with_its_line(
+    file: Path, value: str, length: str
+) -> None:
+    assert complaint(file, f"name: Ada\nyear: {value}\n") == (
+        f", line 2: the number {value[:20]}… has {length} characters, at most 300 are read (a text needs "
+        "quotes)."
+    )
 
 
 @pytest.mark.parametrize("key", ["[a, b]", "{a: b}", "7", "1.5", "~", "yes", "2001-01-01"])
@@ -245,6 +286,12 @@ def test_a_file_of_the_greatest_size_is_read_and_one_byte_more_is_not(file: Path
     assert read(file, head + note).note == note
     assert (
         complaint(file, head + note + "x") == " is too large: 8,000,001 bytes, at most 8,000,000 are read."
+    )
+
+
+def test_more_values_than_memory_bears_are_refused(file: Path) -> None:
+    assert complaint(file, "name: Ada\nextensions:\n  x: [" + "[]," * 1_000_000 + "]\n") == (
+        ", line 3: it holds too many values; at most 1,000,000 are read."
     )
 
 

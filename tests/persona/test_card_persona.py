@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.cards import SHARED, based, book, entry, pixels, png, v2, v3
 
-from rolellm_agents.cards import Card, read_cards, to_json
+from rolellm_agents.cards import Card, read_cards, to_json, write_charx
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import Persona, find_persona, load_persona, read_persona
 from rolellm_agents.persona.from_card.conversion import (
@@ -122,8 +122,6 @@ def test_a_bundled_persona_becomes_a_card_and_comes_back(tmp_path: Path) -> None
 def test_files_of_an_archive_lie_beside_the_persona(tmp_path: Path) -> None:
     assets = [{"type": "icon", "uri": "embeded://a/main.png", "name": "main", "ext": "png"}]
     card = Card(v3(assets=assets), None, {"a/main.png": png(), "notes.json": b"{}"})
-    from rolellm_agents.cards import write_charx
-
     write_charx(card, tmp_path / "ada.charx")
     persona = imported(tmp_path, (tmp_path / "ada.charx").read_bytes(), "card.charx")
     assert persona.portrait == "ada.png"
@@ -158,6 +156,61 @@ def test_names_do_no_harm(tmp_path: Path, name: str) -> None:
     persona = imported(tmp_path, json.dumps(v2(name=name)).encode(), "card.json")
     assert "\x1b" not in persona.name
     assert {path.parent for path in tmp_path.rglob("*.yaml")} == {tmp_path / "cast"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"creator_notes": "x" * 8_000_001}, "would have more than 8,00"),
+        ({"extensions": {"x": [0] * 1_000_000}}, "would hold 1,000,0"),
+        # Escaped in the file, each of these has four bytes.
+        ({"creator_notes": "\x01" * 2_000_001}, "is too large: 9,"),
+        ({"extensions": {"x": 10**400}}, "has 401 characters, at most 300 are read"),
+    ],
+    ids=["text", "values", "escaped", "number"],
+)
+def test_a_card_whose_file_could_not_be_read_again_is_not_imported(
+    tmp_path: Path, fields: dict[str, object], told: str
+) -> None:
+    with pytest.raises(PersonaError, match=told) as raised:
+        imported(tmp_path, json.dumps(v2(**fields)).encode(), "card.json")
+    assert str(raised.value).startswith("Ada cannot be written, because the file could not be read again: ")
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "cast").exists()
+
+
+def test_a_picture_that_is_none_is_no_portrait_and_stays_among_the_files(tmp_path: Path) -> None:
+    assets = [{"type": "icon", "uri": "embeded://a/main.png", "name": "main", "ext": "png"}]
+    write_charx(Card(v3(assets=assets), None, {"a/main.png": b"root:x:0"}), tmp_path / "ada.charx")
+    (one,) = import_file(tmp_path / "ada.charx", tmp_path / "cast", tmp_path / "books", force=False)
+    assert one.notes == (
+        "It has no portrait, because its picture is damaged, or not a PNG, JPEG, WebP or GIF picture; use "
+        "another.",
+    )
+    found = find_persona(one.path)
+    assert found.persona.portrait is None
+    export_persona(found, "charx", "v3", tmp_path / "again.charx")
+    (again,) = read_cards(tmp_path / "again.charx")
+    assert (dict(again.files), again.image) == ({"a/main.png": b"root:x:0"}, b"root:x:0")
+
+
+def test_a_picture_with_too_many_pixels_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    picture = png(("chara", based(v2())))
+    huge = picture[:16] + (20_000).to_bytes(4, "big") * 2 + picture[24:]
+    with pytest.raises(PersonaError, match=r"^The picture of 'Ada' has more than 89 million pixels; save"):
+        imported(tmp_path, huge)
+    assert not (tmp_path / "cast").exists()
+
+
+def test_a_kept_card_that_is_invalid_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "ada.yaml"
+    file.write_text("id: ada\nname: Ada\ndescription: x\nextensions: {card: {document: {name: ''}}}\n")
+    for use in (
+        lambda: export_persona(find_persona(file), "charx", "v3", tmp_path / "out.charx"),
+        lambda: read_card(str(file)),
+    ):
+        with pytest.raises(PersonaError, match=r"^The card in ada’s extensions is invalid, so it cannot"):
+            use()
 
 
 def test_a_lorebook_alone_is_a_lorebook(tmp_path: Path) -> None:

@@ -168,6 +168,36 @@ def test_what_is_no_pack_at_all(tmp_path: Path, content: bytes | None, told: str
         install_pack(source)
 
 
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("#", b"\0"),  # an empty path
+        (".", b"."),  # a path without parts
+    ],
+)
+def test_a_file_without_a_name_is_told(tmp_path: Path, name: str, changed: bytes) -> None:
+    file = make_zip(tmp_path / "odd.zip", **{"pack.yaml": MANIFEST, "personas__ben.yaml": BEN, name: "x"})
+    file.write_bytes(file.read_bytes().replace(name.encode() + b"x", changed + b"x"))
+    content = file.read_bytes()
+    at = content.rfind(b"PK\x01\x02")
+    file.write_bytes(content[:at] + content[at:].replace(name.encode(), changed, 1))
+    with pytest.raises(PackError, match="leads out of it"):
+        install_pack(file)
+
+
+def test_a_compressed_file_that_is_damaged_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "damaged.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("pack.yaml", MANIFEST)
+        archive.writestr("personas/ben.yaml", BEN * 9)
+    content = bytearray(file.read_bytes())
+    at = content.find(b"personas/ben.yaml") + len("personas/ben.yaml")
+    content[at : at + 40] = b"\xff" * 40
+    file.write_bytes(content)
+    with pytest.raises(PackError, match="is a damaged or locked zip file"):
+        install_pack(file)
+
+
 def test_a_damaged_zip_is_told(tmp_path: Path) -> None:
     file = zipped(make_pack(tmp_path / "source"))
     content = bytearray(file.read_bytes())

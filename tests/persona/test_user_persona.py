@@ -19,8 +19,8 @@ from rolellm_agents.persona.user_persona import (
     current_user_persona,
     find_user_persona,
     keep_user_persona,
+    list_user_personas,
     remove_user_persona,
-    user_personas,
 )
 
 BY_HAND = """\
@@ -43,6 +43,13 @@ def file() -> Path:
 def write(text: str) -> None:
     file().parent.mkdir(parents=True, exist_ok=True)
     file().write_text(text, encoding="utf-8")
+
+
+def user_personas() -> list[UserPersona]:
+    """All of them; none is invalid."""
+    found, notes = list_user_personas()
+    assert notes == []
+    return found
 
 
 def written() -> str:
@@ -232,8 +239,7 @@ def test_what_cannot_be_kept_is_told_and_nothing_is_written(name: str, about: st
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("you = 1", " must define each user persona as a table, as in [you.captain-flint]."),
-        ("[you]\nx = 1", ': [you.x] must hold texts, as in name = "Captain Flint".'),
+        ("[you.x]\ny = [1]", ': [you.x] must hold texts, as in name = "Captain Flint".'),
         ("[you.x]\nname = 1", ': [you.x] must hold texts, as in name = "Captain Flint".'),
         (
             "[you.x]\nname = 'X'\nabuot = ''",
@@ -242,11 +248,25 @@ def test_what_cannot_be_kept_is_told_and_nothing_is_written(name: str, about: st
         ("[you.x]\n", ": [you.x]: A name is required; characters call you by it."),
     ],
 )
-def test_a_file_that_is_not_as_it_should_be_is_told_with_the_place(text: str, said: str) -> None:
-    write(text)
+def test_one_that_is_not_as_it_should_be_is_told_with_the_place_and_hides_no_other(
+    text: str, said: str
+) -> None:
+    write(f"{BY_HAND}\n{text}")
+    assert list_user_personas() == ([FLINT, ADA], [f"{file()}{said}"])
+    assert find_user_persona("flint") == FLINT
+    assert add_user_persona("x").id == "x-2"
     with pytest.raises(SettingsError) as caught:
-        user_personas()
+        find_user_persona("x")
     assert str(caught.value) == f"{file()}{said}"
+
+
+def test_a_file_without_tables_is_told() -> None:
+    write("you = 1")
+    with pytest.raises(SettingsError) as caught:
+        list_user_personas()
+    assert str(caught.value) == (
+        f"{file()} must define each user persona as a table, as in [you.captain-flint]."
+    )
 
 
 def test_a_file_that_a_change_would_break_is_told_and_left_alone() -> None:

@@ -97,7 +97,7 @@ def test_a_scene_from_elsewhere_reads_personas_of_its_folder_only(tmp_path: Path
     assert load_scene(beside).names == {"eve": "Eve"}
     for named in ("../eve.yaml", str(tmp_path / "eve.yaml")):
         outside = small_scene(folder, cast=[named], events=[], opening=[])
-        with pytest.raises(SceneError, match="outside its own folder"):
+        with pytest.raises(PersonaError, match="is outside of the folder"):
             load_scene(outside)
 
 

@@ -126,6 +126,21 @@ def test_a_lorebook_of_the_world_works_beside_a_persona(tmp_path: Path) -> None:
     assert "There is no lorebook 'swamp' (did you mean swamps?)" in failed.stderr
 
 
+def test_too_many_expressions_are_told_once_by_each_command(tmp_path: Path) -> None:
+    many = book(*(entry(keys=[f"/w{number}x/"]) for number in range(2_001)))
+    (tmp_path / "ada.json").write_text(json.dumps(v2(character_book=many)))
+    told = "The lorebook has 2,001 regular expressions with 10,896 characters; at most 2,000 with 200,000"
+    imported = rolellm_here("persona", "import", str(tmp_path / "ada.json"))
+    assert imported.stdout.count(told) == 1
+    for command in (
+        ("persona", "lore", "ada", "--text", "Hello."),
+        ("say", "ada", "Hello.", "--model", "scripted:Hm."),
+        ("chat", "ada", "--plain", "--model", "scripted:Hm."),
+    ):
+        done = rolellm_here(*command, stdin="Hello.\nAgain.\n" if "--plain" in command else "")
+        assert (done.returncode, done.stderr.count(told)) == (0, 1), done.stderr
+
+
 def test_lore_of_who_has_none() -> None:
     failed = rolellm_here("persona", "lore", "shrek", "--text", "onions")
     assert failed.returncode == 2

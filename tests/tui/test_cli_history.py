@@ -227,6 +227,20 @@ def test_a_file_called_json_is_json_unless_another_format_is_named(tmp_path: Pat
     )
 
 
+@pytest.mark.parametrize("ending", ["html", "HTM", "svg", "xhtml"])
+def test_what_is_no_web_page_is_not_written_as_one(tmp_path: Path, ending: str) -> None:
+    hostile = converse("shrek", "<script>alert(1)</script>", replies=["<img src=x onerror=alert(1)>"])
+    out = tmp_path / f"chat.{ending}"
+    for format_ in ("markdown", "json", "sillytavern", "sharegpt"):
+        refused = rolellm_here("history", "export", hostile, "--format", format_, "--out", str(out))
+        assert (refused.returncode, refused.stderr) == (
+            2,
+            f"rolellm: A conversation is no web page, and a browser would open {out} as one; name a file "
+            "with another ending.\n",
+        )
+    assert not out.exists()
+
+
 def test_a_file_that_is_there_is_replaced_only_on_demand(tmp_path: Path) -> None:
     exported = converse("shrek", "Hi", replies=["One."])
     out = tmp_path / "chat.md"

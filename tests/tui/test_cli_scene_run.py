@@ -166,6 +166,21 @@ def test_the_history_keeps_it_or_not(tmp_path: Path) -> None:
     ]
 
 
+def test_a_script_is_not_written_as_a_web_page(tmp_path: Path) -> None:
+    played, page = tmp_path / "run.jsonl", tmp_path / "x.html"
+    run(small_scene(tmp_path), "--out", str(played))
+    for as_, what in (("script", "A script"), ("sillytavern", "A SillyTavern chat")):
+        refused = rolellm_here("scene", "export", str(played), "--as", as_, "--out", str(page))
+        assert (refused.returncode, refused.stderr) == (
+            2,
+            f"rolellm: {what} (--as {as_}) is no web page, and a browser would open {page} as one; name a "
+            "file with another ending.\n",
+        )
+        assert not page.exists()
+    novel = rolellm_here("scene", "export", str(played), "--as", "novel", "--out", str(page))
+    assert (novel.returncode, page.exists()) == (0, True)
+
+
 def test_the_file_has_the_scene_first_and_then_what_is_printed(tmp_path: Path) -> None:
     scene, out = small_scene(tmp_path), tmp_path / "runs" / "market.jsonl"
     printed = lines_of(run(scene, "--json", "--out", str(out), "--seed", "3"))

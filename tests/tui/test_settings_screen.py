@@ -17,7 +17,7 @@ from rolellm_agents.persona.user_persona import (
     UserPersona,
     add_user_persona,
     current_user_persona,
-    user_personas,
+    list_user_personas,
 )
 from rolellm_tui.screens.settings import Override, SettingsScreen
 from rolellm_tui.widgets.settings.setting import Setting
@@ -438,7 +438,7 @@ async def test_one_is_changed() -> None:
         pilot.app.screen.query_one("#name", Input).value = "Ada Lovelace"
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "Ada Lovelace A mathematician." in text_of(pilot, "#user-personas"))
-    assert user_personas() == [UserPersona("ada", "Ada Lovelace", "A mathematician.")]
+    assert list_user_personas()[0] == [UserPersona("ada", "Ada Lovelace", "A mathematician.")]
 
 
 @pytest.mark.parametrize("key", ["d", "delete"])
@@ -451,13 +451,34 @@ async def test_one_that_was_removed_comes_back_as_who_one_is(key: str) -> None:
         assert "Ada ● in use" in text_of(pilot, "#user-personas")
         await pilot.press(key)
         await until(pilot, lambda: text_of(pilot, "#complaint") == "Ada was removed; Ctrl+Z restores it.")
-        assert (user_personas(), load_settings().you) == ([], "")
+        assert (list_user_personas()[0], load_settings().you) == ([], "")
         await pilot.press("ctrl+z")
         await until(pilot, lambda: "Ada ● in use" in text_of(pilot, "#user-personas"))
         assert current_user_persona(load_settings()) == ada
         await pilot.press("ctrl+z", "escape")
         await until(pilot, lambda: name_of_screen(pilot) == "SettingsScreen")
         await until(pilot, lambda: menu(pilot, "you").value == "ada")
+
+
+async def test_a_broken_one_hides_neither_the_others_nor_the_settings() -> None:
+    add_user_persona("Ada", "A mathematician.")
+    file = user_paths().config / "you.toml"
+    file.write_text(file.read_text() + "\n[you.eve]\nnom = 'Eve'\n")
+    async with SettingsApp().run_test(size=TALL) as pilot:
+        await filled(pilot)
+        assert "[you.eve] has an unknown key 'nom'" in text_of(pilot, "#status")
+        await pilot.press("f4")
+        await until(pilot, lambda: "Ada A mathematician." in text_of(pilot, "#user-personas"))
+        assert "[you.eve] has an unknown key 'nom'" in text_of(pilot, "#complaint")
+
+
+@pytest.mark.parametrize("name", ["you.toml", "models.toml"])
+async def test_a_file_that_cannot_be_read_is_told_and_the_settings_stay(name: str) -> None:
+    write_models("")
+    (user_paths().models_file.parent / name).write_text("[broken")
+    async with SettingsApp().run_test(size=TALL) as pilot:
+        await filled(pilot)
+        assert f"{name} is not valid TOML" in text_of(pilot, "#status")
 
 
 async def test_nobody_is_neither_changed_nor_removed() -> None:
@@ -480,7 +501,7 @@ async def test_a_name_is_needed() -> None:
         await until(pilot, lambda: text_of(pilot, "#complaint").startswith("A name is required;"))
         await pilot.press("escape", "escape")
         await until(pilot, lambda: name_of_screen(pilot) == "SettingsScreen")
-    assert user_personas() == []
+    assert list_user_personas()[0] == []
 
 
 async def test_who_one_is_by_a_variable_is_not_chosen_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ import pytest
 from aiohttp import web
 from helpers.commands import COMMAND, rolellm
 from helpers.user_files import conversation_ids, kept, lines, write_models, write_persona
+from yarl import URL
 
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.files.ports import listen
@@ -65,11 +66,12 @@ async def rolellm_web(*arguments: str) -> AsyncIterator[tuple[asyncio.subprocess
 @asynccontextmanager
 async def tab(link: str) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
     """A browser that opened the link, and the app in it."""
-    origin = link.partition("/?")[0]
+    address = link.partition("?")[0]
+    origin = "/".join(link.split("/")[:3])
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
         async with browser.get(link) as first:
             assert first.status == HTTPStatus.OK
-        async with browser.ws_connect(f"{origin}/ws?width=90&height=30", origin=origin) as app:
+        async with browser.ws_connect(f"{address}ws?width=90&height=30", origin=origin) as app:
             yield app
 
 
@@ -117,22 +119,35 @@ async def test_the_link_becomes_a_cookie_that_nobody_else_gets_and_the_url_loses
             told = await first.text()
             cookie = first.headers["Set-Cookie"]
             assert first.status == HTTPStatus.OK
-        async with browser.get(f"{door.origin}/") as second:
+        async with browser.get(f"{door.address}") as second:
             page = await second.text()
             assert second.status == HTTPStatus.OK
             assert "Set-Cookie" not in second.headers
 
     assert cookie.split("; ")[0] == f"rolellm-{door.port}={door.token}"
-    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
-    assert '<meta http-equiv="refresh" content="0; url=/">' in told
+    assert {"HttpOnly", "SameSite=Strict", f"Path={door.path}"} <= set(cookie.split("; "))
+    assert f'<meta http-equiv="refresh" content="0; url={door.path}">' in told
     assert door.token not in told + page
-    assert f'"ws://127.0.0.1:{door.port}/ws"' in page
+    assert f'"ws://127.0.0.1:{door.port}{door.path}ws"' in page
+
+
+async def test_another_port_of_this_machine_does_not_get_the_cookie() -> None:
+    """Cookies belong to a host with all its ports, so the path keeps them apart."""
+    async with served() as (door, browser), served() as (other, _):
+        await browser.get(door.link)
+        assert browser.cookie_jar.filter_cookies(URL(door.address))[door.cookie].value == door.token
+        for elsewhere in (door.origin, other.origin, other.address, f"{door.origin}/download/0123"):
+            assert browser.cookie_jar.filter_cookies(URL(elsewhere)) == {}
+        assert door.path != other.path
+        async with browser.get(f"{door.origin}/") as refused:
+            assert refused.status == HTTPStatus.FORBIDDEN
+            assert door.path not in await refused.text()
 
 
 async def test_the_page_loads_all_it_needs_from_here_and_may_load_nothing_else() -> None:
     async with served() as (door, browser):
         await browser.get(door.link)
-        async with browser.get(f"{door.origin}/") as page:
+        async with browser.get(f"{door.address}") as page:
             html = await page.text()
             policy = page.headers["Content-Security-Policy"]
             cached = page.headers["Cache-Control"]
@@ -141,9 +156,9 @@ async def test_the_page_loads_all_it_needs_from_here_and_may_load_nothing_else()
         statuses = []
         for source in sources:
             if not source.startswith("data:"):
-                async with browser.get(f"{door.origin}/{source}") as part:
+                async with browser.get(f"{door.address}{source}") as part:
                     statuses.append(part.status)
-        async with browser.get(f"{door.origin}/static/css/xterm.css") as style:
+        async with browser.get(f"{door.address}static/css/xterm.css") as style:
             styles = await style.text()
 
     assert len(statuses) == 4  # a script, a style, and two fonts
@@ -172,7 +187,7 @@ async def test_the_page_loads_all_it_needs_from_here_and_may_load_nothing_else()
 async def test_letters_may_be_larger(asked: str, given: int) -> None:
     async with served() as (door, browser):
         await browser.get(door.link)
-        async with browser.get(f"{door.origin}/", params={"fontsize": asked}) as page:
+        async with browser.get(f"{door.address}", params={"fontsize": asked}) as page:
             assert f'data-font-size="{given}"' in await page.text()
 
 
@@ -191,7 +206,7 @@ async def test_without_the_token_everything_is_refused_in_a_sentence(method: str
     async with served() as (door, browser):
         browser.headers.update(Origin=door.origin)
         browser.cookie_jar.update_cookies({door.cookie: door.token[:-1]})
-        async with browser.request(method, f"{door.origin}{path}") as refused:
+        async with browser.request(method, f"{door.address}{path.removeprefix('/')}") as refused:
             told = await refused.text()
 
     assert refused.status == HTTPStatus.FORBIDDEN
@@ -202,7 +217,7 @@ async def test_without_the_token_everything_is_refused_in_a_sentence(method: str
 
 async def test_the_token_in_the_url_opens_the_page_and_nothing_else() -> None:
     async with served() as (door, browser):
-        refused = await browser.get(f"{door.origin}/static/js/textual.js?token={door.token}")
+        refused = await browser.get(f"{door.address}static/js/textual.js?token={door.token}")
 
     assert refused.status == HTTPStatus.FORBIDDEN
 
@@ -213,7 +228,7 @@ async def test_under_another_name_everything_is_refused_even_with_the_token(path
     async with served() as (door, browser):
         await browser.get(door.link)
         headers = {"Host": host.format(port=door.port), "Origin": door.origin}
-        async with browser.get(f"{door.origin}{path}", headers=headers) as refused:
+        async with browser.get(f"{door.address}{path.removeprefix('/')}", headers=headers) as refused:
             told = await refused.text()
 
     assert refused.status == HTTPStatus.FORBIDDEN
@@ -228,7 +243,7 @@ async def test_a_page_from_elsewhere_cannot_connect(origin: str | None) -> None:
         await browser.get(door.link)
         told = origin and origin.format(port=door.port)
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-            await browser.ws_connect(f"{door.origin}/ws", origin=told)
+            await browser.ws_connect(f"{door.address}ws", origin=told)
 
     assert refused.value.status == HTTPStatus.FORBIDDEN
 
@@ -336,7 +351,7 @@ async def test_a_file_from_the_app_goes_to_whoever_has_the_token() -> None:
             while not told.startswith('["deliver_file_start"'):
                 message = await app.receive()
                 told = message.data if message.type == aiohttp.WSMsgType.TEXT else ""
-        url = f"{door.origin}/download/{json.loads(told)[1]}"
+        url = f"{door.address}download/{json.loads(told)[1]}"
         async with stranger.get(url) as refused:
             assert refused.status == HTTPStatus.FORBIDDEN
         async with stranger.get(url, cookies={door.cookie: door.token}) as file:

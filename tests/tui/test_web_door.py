@@ -27,7 +27,9 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104
 def test_the_link_has_the_address_and_the_token(host: str, port: int, origin: str) -> None:
     door = Door(host, port)
 
-    assert door.link == f"{origin}/?token={door.token}"
+    assert door.address == f"{origin}{door.path}"
+    assert door.link == f"{door.address}?token={door.token}"
+    assert len(door.path) >= 20
     assert door.is_called(origin.removeprefix("http://"))
 
 

@@ -1,6 +1,8 @@
 """The app: the library, chats, scenes, conversations and settings."""
 
+import asyncio
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -135,6 +137,13 @@ class RoleApp(App[RoleLLMError]):
         if theme in self.available_themes:
             self.theme = theme
         self._theme_kept = self.theme
+
+    def on_load(self) -> None:
+        """Let SIGTERM quit the app, which restores the terminal and saves messages, with the code 143."""
+        # The driver of the browser has a handler of its own, and Windows has no such signal.
+        if not self.is_web and not self.is_headless and sys.platform != "win32":
+            loop, code = asyncio.get_running_loop(), 128 + signal.SIGTERM
+            loop.add_signal_handler(signal.SIGTERM, lambda: self.exit(return_code=code))
 
     def on_mount(self) -> None:
         """Show the library, and on top of it the first chat or scene, or the welcome screen."""

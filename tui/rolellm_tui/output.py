@@ -1,24 +1,41 @@
 """Output of commands: results on stdout, messages on stderr, without control characters."""
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rolellm_agents.text import CONTROL_CHARACTERS, plain, replace_surrogates
+from rolellm_agents.text import PlainStream, json_escaped, plain
 
 
 def print_json(value: Any) -> None:
     """Print a JSON value, indented, with control characters escaped."""
-    text = replace_surrogates(json.dumps(value, ensure_ascii=False, indent=2))
-    print(CONTROL_CHARACTERS.sub(_escaped, text))  # noqa: T201
+    print(json_escaped(json.dumps(value, ensure_ascii=False, indent=2)))  # noqa: T201
 
 
 def print_text(text: str, *, end: str = "\n") -> None:
     """Print text without control characters, and flush."""
     print(plain(text), end=end, flush=True)  # noqa: T201
+
+
+class StreamedText:
+    """Prints a text whose parts arrive one after the other, without control characters."""
+
+    def __init__(self) -> None:
+        self._stream = PlainStream()
+
+    def print_part(self, part: str) -> None:
+        """Print the next part, and flush."""
+        _print_on(self._stream.more(part))
+
+    def end(self, ending: str = "") -> None:
+        """Print what is left, an ending, and a line break."""
+        _print_on(f"{self._stream.rest()}{plain(ending)}\n")
+
+
+def _print_on(text: str) -> None:
+    print(text, end="", flush=True)  # noqa: T201
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -87,7 +104,3 @@ def download_progress(what: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
-def _escaped(character: re.Match[str]) -> str:
-    return f"\\u{ord(character.group()):04x}"

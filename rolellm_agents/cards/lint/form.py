@@ -7,7 +7,7 @@ from rolellm_agents.cards.card import DEFAULT_URI, EMBEDDED, LEGACY
 from rolellm_agents.cards.errors import CardError
 from rolellm_agents.cards.json_text import json_path
 from rolellm_agents.cards.lint.view import ASSET, KINDS, ROOT, V1, V2, V3, Spots, View, listed
-from rolellm_agents.cards.png import is_png, read_texts
+from rolellm_agents.cards.png import is_png, text_keywords
 from rolellm_agents.cards.reading import asset_bytes
 from rolellm_agents.cards.specs import lost_fields
 from rolellm_agents.cards.values import Json, number, text
@@ -171,5 +171,4 @@ def _assets(view: View) -> Iterator[tuple[str, Mapping[str, Json], str]]:
 
 def _keywords(view: View) -> Counter[str]:
     image = view.card.image
-    found = read_texts(image, "it") if image is not None and is_png(image) else []
-    return Counter(chunk.keyword for chunk in found)
+    return Counter(text_keywords(image, "it") if image is not None and is_png(image) else [])

@@ -238,7 +238,8 @@ class _Activation:
         if self._is_sticky(candidate) or candidate.probability >= 100:
             return True
         # Each entry has its own random generator, independent of other entries and rounds.
-        draw = Random(f"{self._scene.seed}:{candidate.key}")  # noqa: S311
+        seed = f"{self._scene.seed}:{candidate.key}".encode("utf-8", "surrogatepass")
+        draw = Random(seed)  # noqa: S311
         return draw.random() * 100 < candidate.probability
 
     def _next_round(self, activated: Sequence[Candidate]) -> bool:

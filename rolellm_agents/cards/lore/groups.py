@@ -50,7 +50,8 @@ def choose_in_groups(
         if group in decided or not rivals:
             continue
         best = _best_scores([members[at] for at in rivals], score, scoring)
-        winner = _winner(best, Random(f"{seed}:{group}"))  # noqa: S311
+        draw = Random(f"{seed}:{group}".encode("utf-8", "surrogatepass"))  # noqa: S311
+        winner = _winner(best, draw)
         groups = set(winner.entry.groups)
         decided |= groups
         lost |= {

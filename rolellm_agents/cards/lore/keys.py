@@ -20,7 +20,7 @@ from ahocorasick_rs import AhoCorasick
 
 from rolellm_agents.cards.lore.js_regex import compile_translated, translate
 
-Fault = Literal["bad_regex", "regex_timeout"]
+Fault = Literal["bad_regex", "regex_limit", "regex_timeout"]
 
 HEAD = 12
 """Characters of a key in the automaton. With complete keys, a hostile book of nested keys could match
@@ -155,8 +155,10 @@ class PatternSearch:
     """Most seconds of processor time for one search."""
     IN_ALL = 0.5
     """Most seconds of processor time for all searches."""
+    MOST = 2_000
+    """Most expressions; `js_regex` caches more, so that the next message compiles none of them again."""
     COMPILED = 200_000
-    """Most characters of compiled expressions, which limits compile time equally on every machine."""
+    """Most characters of all expressions, which limits compile time equally on every machine."""
 
     def __init__(self) -> None:
         self.faults: dict[str, Fault] = {}
@@ -164,6 +166,7 @@ class PatternSearch:
         self._seconds = self.IN_ALL
         self._compiled: dict[str, regex.Pattern[str]] = {}
         self._left = self.COMPILED
+        self._expressions = 0
 
     def search(self, key: LoreKey, text: Callable[[], str]) -> regex.Match[str] | None:
         """The first match of a key, or None; `text` is called only if a search is made."""
@@ -182,14 +185,32 @@ class PatternSearch:
 
     def _pattern(self, key: LoreKey) -> regex.Pattern[str] | None:
         if key.text not in self._compiled:
-            translated = translate(key.source or "", key.flags)
-            self._left -= translated.cost if translated else 0
-            pattern = compile_translated(translated) if translated and self._left >= 0 else None
+            pattern = self._compile(key)
             if pattern is None:
-                self.faults[key.text] = "bad_regex" if self._left >= 0 else "regex_timeout"
                 return None
             self._compiled[key.text] = pattern
         if self._seconds <= 0:
             self.faults[key.text] = "regex_timeout"
             return None
         return self._compiled[key.text]
+
+    def _compile(self, key: LoreKey) -> regex.Pattern[str] | None:
+        """Compile a key that is not compiled yet; None, and a fault, if that is not possible."""
+        source = key.source or ""
+        # Characters count before the translation, which takes time too; what repetitions add, after it.
+        self._expressions += 1
+        self._left -= len(source)
+        translated = translate(source, key.flags) if self._is_within_limits else None
+        if translated is not None:
+            self._left -= translated.cost - len(source)
+        if not self._is_within_limits:
+            self.faults[key.text] = "regex_limit"
+            return None
+        pattern = compile_translated(translated) if translated is not None else None
+        if pattern is None:
+            self.faults[key.text] = "bad_regex"
+        return pattern
+
+    @property
+    def _is_within_limits(self) -> bool:
+        return self._left >= 0 and self._expressions <= self.MOST

@@ -17,6 +17,7 @@ Why = Literal[
     "condition_keys",
     "no_key",
     "bad_regex",
+    "regex_limit",
     "regex_timeout",
     "secondary_keys",
     "group",
@@ -54,6 +55,8 @@ _SENTENCES: dict[Why, str] = {
     "condition_keys": "its decorators require other keys, or the absence of keys",
     "no_key": "none of its keys was found",
     "bad_regex": "none of its keys was found, and {key} is no valid regular expression",
+    "regex_limit": "none of its keys was found, and {key} was not searched, since the lorebooks have too "
+    "many regular expressions",
     "regex_timeout": "none of its keys was found, and the time ran out for {key}",
     "secondary_keys": "its key {key} was found, but its secondary keys decide against it",
     "group": "another entry of its group was chosen",

@@ -7,7 +7,6 @@ from that JSON and updates the fields that were changed in the persona since.
 import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from rolellm_agents.cards.card import Card
@@ -69,6 +68,9 @@ def card_of(persona: Persona, image: bytes | None, files: Mapping[str, bytes]) -
     """Convert a persona to a card: its original card with the persona's changes, or a new V3 card.
 
     `image` is the portrait; `files` has the other files of the persona, by path.
+
+    Raises:
+        PersonaError: the card that the persona keeps is invalid.
     """
     kept = mapping(persona.extensions.get(CARD))
     if not isinstance(kept.get("document"), dict):
@@ -78,7 +80,13 @@ def card_of(persona: Persona, image: bytes | None, files: Mapping[str, bytes]) -
     if persona.lorebook is not None:
         data[_BOOK] = copy.deepcopy(dict(persona.lorebook))
     card = Card(document, image, files)
-    _put_changes(data, persona, persona_of(card, persona.id))
+    try:
+        imported = persona_of(card, persona.id)
+    except ValueError as error:  # pydantic's; the file may have been changed by hand
+        raise PersonaError(
+            f"The card in {persona.id}’s extensions is invalid, so it cannot be exported; remove it there."
+        ) from error
+    _put_changes(data, persona, imported)
     return card
 
 
@@ -142,21 +150,6 @@ def char_name(persona: Persona) -> str:
     """The value of `{{char}}`: the card's nickname, or the persona's name."""
     document = mapping(mapping(persona.extensions.get(CARD)).get("document"))
     return (Card(document).char_name if document else "") or persona.name
-
-
-def read_portrait(persona: Persona, folder: Path) -> bytes | None:
-    """The portrait's bytes; None for a persona without one.
-
-    Raises:
-        PersonaError: the file cannot be read.
-    """
-    if persona.portrait is None:
-        return None
-    path = folder / persona.portrait
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise PersonaError(f"The portrait {path} cannot be read ({error.strerror}).") from error
 
 
 def _labelled(label: str, words: str) -> Iterator[str]:

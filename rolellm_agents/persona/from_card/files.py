@@ -11,6 +11,7 @@ from typing import Literal
 from rolellm_agents.cards import (
     CardError,
     CardSpec,
+    expressions_note,
     read_cards,
     read_lorebook_file,
     to_json,
@@ -21,18 +22,21 @@ from rolellm_agents.cards.archive import is_safe_path
 from rolellm_agents.cards.card import Card
 from rolellm_agents.cards.json_text import write_json
 from rolellm_agents.cards.lore.lorebook import Lorebook
+from rolellm_agents.cards.reading import FILE_BYTES
 from rolellm_agents.cards.values import mapping, texts
 from rolellm_agents.cards.writing import portrait
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.files.atomic_write import write_atomically
+from rolellm_agents.files.contained import read_contained
+from rolellm_agents.files.picture_head import picture_head
 from rolellm_agents.persona import FoundPersona, Persona, find_persona, id_of, list_personas
-from rolellm_agents.persona.from_card.conversion import CARD, card_of, persona_of, read_portrait
-from rolellm_agents.persona.yaml import to_yaml
+from rolellm_agents.persona.from_card.conversion import CARD, card_of, persona_of
+from rolellm_agents.persona.portrait import NO_PICTURE, portrait_fault, read_portrait
+from rolellm_agents.persona.yaml import to_readable_yaml
 from rolellm_agents.text import did_you_mean
 
 Format = Literal["json", "png", "charx", "yaml"]
-_PICTURES = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp", b"GIF8": "gif"}
 _CARD_SUFFIXES = {".png", ".apng", ".json", ".charx", ".jpg", ".jpeg", ".voxpkg"}
 
 
@@ -87,17 +91,19 @@ def _import_card(card: Card, folder: Path, *, force: bool) -> ImportedFile:
     target = folder / f"{name}.yaml"
     _check_free(target, force=force)
     try:
-        picture = portrait(card)
+        picture, notes = _shown_portrait(card)
         picture_name = f"{name}.{_suffix(picture)}" if picture is not None else None
         persona = persona_of(card, name, picture_name)
+        text = to_readable_yaml(persona, target)
         lore = len(card.lorebook.entries) if card.lorebook else 0
+        notes += _lore_notes(card.lorebook)
         with _staged(folder) as stage:
             for path, content in card.files.items():
                 if is_safe_path(path):
                     _write(stage / f"{name}.files" / PurePosixPath(path), content)
             if picture is not None and picture_name is not None:
                 _write(stage / picture_name, picture)
-            write_atomically(stage / target.name, to_yaml(persona), PersonaError)
+            write_atomically(stage / target.name, text, PersonaError)
             _move_all(stage, folder)
     except CardError as error:
         raise PersonaError(str(error)) from error
@@ -107,7 +113,22 @@ def _import_card(card: Card, folder: Path, *, force: bool) -> ImportedFile:
         raise PersonaError(
             f"{folder} cannot be written ({error.strerror}); check permissions and free space."
         ) from error
-    return ImportedFile("persona", name, persona.name, target, card.notes, lore)
+    return ImportedFile("persona", name, persona.name, target, (*card.notes, *notes), lore)
+
+
+def _shown_portrait(card: Card) -> tuple[bytes | None, tuple[str, ...]]:
+    """The card's portrait if it is a picture, and a sentence if it is not.
+
+    Raises:
+        PersonaError: the picture is too large.
+    """
+    picture = portrait(card)
+    fault = portrait_fault(picture) if picture is not None else None
+    if fault == NO_PICTURE:
+        return None, (f"It has no portrait, because its picture {fault}.",)
+    if fault:
+        raise PersonaError(f"The picture of {card.name!r} {fault}.")
+    return picture, ()
 
 
 def _import_lorebook(book: Lorebook, source: Path, folder: Path, *, force: bool) -> ImportedFile:
@@ -115,7 +136,13 @@ def _import_lorebook(book: Lorebook, source: Path, folder: Path, *, force: bool)
     target = folder / f"{name}.json"
     _check_free(target, force=force)
     write_atomically(target, write_json(book.raw, indent=2).decode("utf-8"), PersonaError)
-    return ImportedFile("lorebook", name, book.name or source.stem, target, (), len(book.entries))
+    notes = _lore_notes(book)
+    return ImportedFile("lorebook", name, book.name or source.stem, target, notes, len(book.entries))
+
+
+def _lore_notes(book: Lorebook | None) -> tuple[str, ...]:
+    note = expressions_note([book]) if book else ""
+    return (note,) if note else ()
 
 
 def export_persona(found: FoundPersona, format_: Format, spec: CardSpec, out: Path) -> Card:
@@ -223,7 +250,7 @@ def _write_yaml(persona: Persona, picture: bytes | None, files: Mapping[str, byt
             name = f"{out.stem}.{_suffix(picture)}"
             _write(stage / name, picture)
             persona = persona.model_copy(update={"portrait": name})
-        write_atomically(stage / out.name, to_yaml(persona), PersonaError)
+        write_atomically(stage / out.name, to_readable_yaml(persona, out), PersonaError)
         _move_all(stage, out.parent)
 
 
@@ -236,10 +263,8 @@ class _PersonaFiles(Mapping[str, bytes]):
     def __getitem__(self, path: str) -> bytes:
         if path not in self._paths:
             raise KeyError(path)
-        try:
-            return (self._folder / PurePosixPath(path)).read_bytes()
-        except OSError as error:
-            raise CardError(f"{self._folder / path} cannot be read ({error.strerror}).") from error
+        what = f"The card's file {path}"
+        return read_contained(self._folder, path, what, PersonaError, most_bytes=FILE_BYTES)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)
@@ -283,4 +308,5 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _suffix(picture: bytes) -> str:
-    return next((suffix for head, suffix in _PICTURES.items() if picture.startswith(head)), "img")
+    head = picture_head(picture)
+    return head.format if head else "img"

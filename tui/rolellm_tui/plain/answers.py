@@ -6,7 +6,7 @@ from contextlib import aclosing, suppress
 from rolellm_agents.errors import RoleLLMError
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import Event, MessageDone, Prompted, TokenDelta, TurnFailed, Waiting
-from rolellm_tui.output import complain, print_text
+from rolellm_tui.output import StreamedText, complain
 from rolellm_tui.plain.background import BackgroundLoop
 
 
@@ -60,6 +60,7 @@ class Answers:
 
     async def _print(self, events: AsyncGenerator[Event, None], prefix: str) -> None:
         speaking = False
+        shown = StreamedText()
         async with aclosing(events):
             async for event in events:
                 match event:
@@ -67,15 +68,15 @@ class Answers:
                         self._prompted, self._answer = event, None
                     case TokenDelta(text=text):
                         printed = text if speaking else self._first_words(text, prefix)
-                        print_text(printed, end="")
+                        shown.print_part(printed)
                         self._answer, speaking = event.message, True
                     case MessageDone(message=message) if speaking:
-                        print_text(f" ({message.ending})" if message.ending else "")
+                        shown.end(f" ({message.ending})" if message.ending else "")
                     case Waiting():
                         complain(str(event))
                     case TurnFailed(error=error):
                         if speaking:
-                            print_text("")
+                            shown.end()
                         complain(str(error))
 
     def _first_words(self, text: str, prefix: str) -> str:

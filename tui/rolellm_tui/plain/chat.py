@@ -41,6 +41,10 @@ def talk_plainly(session: Session, transcript: Transcript) -> None:
                 pass
         except (EOFError, KeyboardInterrupt):
             print_text("")  # put the shell's prompt on a new line
+        except SystemExit:
+            if sys.stdout.isatty():
+                print_text("")
+            raise
         except BrokenPipeError:
             # The reader closed the pipe. Without this, Python reports the error again on exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -75,6 +79,8 @@ class PlainChat:
         persona, messages = self._session.persona, self._session.messages
         for line in lines.opening(persona, self._session.model_name, messages):
             print_text(line)
+        if note := self._session.voice.prompting.note:
+            complain(note)
         self._answers.get_ready()
 
     def run_command(self, line: str) -> bool:

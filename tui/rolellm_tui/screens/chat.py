@@ -100,7 +100,7 @@ class ChatScreen(Screen[None]):
         except RoleLLMError as error:
             self._status.complain(error)
         else:
-            self._status.show_message("")
+            self._status.show_message(self.session.voice.prompting.note)
             self._prompt.read_ahead()
 
     @property

@@ -19,6 +19,7 @@ from rolellm_agents.chat_files import EXPORT_FORMATS, ExportFormat, export_conve
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import ChatFileError, RoleLLMError
 from rolellm_agents.files.atomic_write import write_atomically
+from rolellm_agents.files.pages import refuse_page
 from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
@@ -126,6 +127,7 @@ class ExportScreen(ModalScreen[Path | None]):
             self._busy = False
 
     def _write(self, path: Path, format_: ExportFormat) -> None:
+        refuse_page(path, "A conversation", ChatFileError)
         record = self._transcript.record(self._conversation.id)
         name = current_user_persona(load_settings()).name
         text = export_conversation(record, format_, user_name=name, everything=format_ == "json")

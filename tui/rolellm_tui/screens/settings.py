@@ -22,7 +22,7 @@ from rolellm_agents.config.settings import (
     write_settings,
 )
 from rolellm_agents.errors import RoleLLMError, SettingsError
-from rolellm_agents.persona.user_persona import UserPersona, user_personas
+from rolellm_agents.persona.user_persona import UserPersona, list_user_personas
 from rolellm_agents.plugins import plugin_version
 from rolellm_agents.prompting.strategies import strategy_names
 from rolellm_agents.recall import method_names
@@ -63,6 +63,8 @@ class _SettingsData:
     """Overridden settings, which cannot be changed here."""
     models: tuple[str, ...]
     user_personas: tuple[UserPersona, ...]
+    notes: tuple[str, ...]
+    """One sentence for each file or part of it that could not be read."""
 
     def value(self, name: str) -> object:
         """The current state of a setting."""
@@ -113,6 +115,8 @@ class SettingsScreen(Screen[bool]):
             return
         await self.query_one("#form").mount_all(self._rows(self._data))
         self._show(self._data)
+        if self._data.notes:
+            self._status.complain(self._data.notes[0])
         self.focus_next("Select, Input")
 
     def _rows(self, data: _SettingsData) -> Iterator[Widget]:
@@ -300,7 +304,19 @@ def _read_data(flags: Mapping[str, Override]) -> _SettingsData:
         name: Override(variable, getattr(settings, name))
         for name, variable in given_by_environment().items()
     }
-    return _SettingsData(settings, {**overrides, **flags}, tuple(models_to_offer()), tuple(user_personas()))
+    notes: list[str] = []
+    models: list[str] = []
+    found: list[UserPersona] = []
+    try:
+        models += models_to_offer()
+    except RoleLLMError as error:
+        notes.append(str(error))
+    try:
+        found, invalid = list_user_personas()
+        notes += invalid
+    except RoleLLMError as error:
+        notes.append(str(error))
+    return _SettingsData(settings, {**overrides, **flags}, tuple(models), tuple(found), notes=tuple(notes))
 
 
 def _check(name: str, value: object) -> None:

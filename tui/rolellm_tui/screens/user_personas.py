@@ -21,8 +21,8 @@ from rolellm_agents.persona.user_persona import (
     add_user_persona,
     checked_user_persona,
     keep_user_persona,
+    list_user_personas,
     remove_user_persona,
-    user_personas,
 )
 from rolellm_agents.text import one_line
 from rolellm_tui.widgets.common.after_typing import after_typing
@@ -145,10 +145,13 @@ class UserPersonasScreen(ModalScreen[bool]):
     async def _list(self, highlight: str) -> None:
         self._complaint.show_message("")
         try:
-            self._listed = [_NOBODY, *await asyncio.to_thread(user_personas)]
+            found, notes = await asyncio.to_thread(list_user_personas)
         except RoleLLMError as error:
             self._complaint.complain(error)
             return
+        self._listed = [_NOBODY, *found]
+        if notes:
+            self._complaint.complain(notes[0])
         rows = self.query_one("#user-personas", OptionList)
         rows.set_options(Option(self._row(persona)) for persona in self._listed)
         ids = [persona.id for persona in self._listed]

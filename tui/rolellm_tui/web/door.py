@@ -1,4 +1,8 @@
-"""Access control of the web app: its address and its token."""
+"""Access control of the web app: its address, its path and its token.
+
+Browsers send a cookie to all ports of a host. The app therefore has a random path, and the cookie belongs
+to that path: a server at another port, which does not know the path, never receives the token.
+"""
 
 import secrets
 import socket
@@ -15,6 +19,8 @@ class Door:
     """Host to listen on; `0.0.0.0` and `::` mean all addresses."""
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    path: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(16)}/", repr=False)
+    """The path below which everything is served; it begins and ends with a slash."""
 
     @property
     def origin(self) -> str:
@@ -24,11 +30,16 @@ class Door:
     @property
     def link(self) -> str:
         """The URL with the token."""
-        return f"{self.origin}/?token={self.token}"
+        return f"{self.address}?token={self.token}"
+
+    @property
+    def address(self) -> str:
+        """The URL of the page, without the token."""
+        return f"{self.origin}{self.path}"
 
     @property
     def cookie(self) -> str:
-        """The name of the token cookie; it contains the port, since all ports of a host share cookies."""
+        """The name of the token cookie, with the port, so that apps at several ports have their own."""
         return f"rolellm-{self.port}"
 
     @property

@@ -54,7 +54,7 @@ _HEADERS = {
 _NOT_KEPT = {"Cache-Control": "no-store"}
 # With an HTTP redirect, browsers would not send the cookie if the link was followed from a page of another
 # site, because they treat the whole chain as a cross-site request.
-_GO_IN = '<!DOCTYPE html><meta http-equiv="refresh" content="0; url=/"><title>RoleLLM</title>'
+_GO_IN = '<!DOCTYPE html><meta http-equiv="refresh" content="0; url={path}"><title>RoleLLM</title>'
 
 
 def this_program(arguments: Sequence[str]) -> list[str]:
@@ -112,13 +112,14 @@ class AppServer(Server):
 
     def application(self) -> web.Application:
         """Create the aiohttp application with its request handlers."""
+        path = self._door.path
         application = web.Application(middlewares=[self._let_in])
         application.add_routes(
             [
-                web.get("/", self.handle_index),
-                web.get("/ws", self.handle_websocket),
-                web.get("/download/{key}", self.handle_download),
-                web.static("/static", self.statics_path),
+                web.get(path, self.handle_index),
+                web.get(f"{path}ws", self.handle_websocket),
+                web.get(f"{path}download/{{key}}", self.handle_download),
+                web.static(f"{path}static", self.statics_path),
             ]
         )
         application.on_response_prepare.append(self._add_headers)
@@ -132,13 +133,18 @@ class AppServer(Server):
     async def handle_index(self, request: web.Request) -> web.Response:
         """The terminal page; a URL with the token sets the cookie and redirects."""
         if "token" in request.query:
-            first = web.Response(text=_GO_IN, content_type="text/html", headers=_NOT_KEPT)
-            first.set_cookie(self._door.cookie, self._door.token, httponly=True, samesite="Strict")
+            door = self._door
+            to_page = _GO_IN.format(path=door.path)
+            first = web.Response(text=to_page, content_type="text/html", headers=_NOT_KEPT)
+            first.set_cookie(door.cookie, door.token, path=door.path, httponly=True, samesite="Strict")
             return first
         size = to_int(request.query.get("fontsize", ""), 16)
         nonce = secrets.token_urlsafe(16)
         page = self._page.render(
-            host=request.host, nonce=nonce, font_size=min(max(size, _FONT_SIZES[0]), _FONT_SIZES[-1])
+            host=request.host,
+            path=self._door.path,
+            nonce=nonce,
+            font_size=min(max(size, _FONT_SIZES[0]), _FONT_SIZES[-1]),
         )
         policy = _POLICY.format(nonce=nonce, host=request.host)
         headers = {"Content-Security-Policy": policy} | _NOT_KEPT
@@ -177,9 +183,12 @@ class AppServer(Server):
             return _WRONG_HOST
         # Browsers tell it of every WebSocket, and of other requests where it matters.
         origin = f"http://{request.host}"
-        if request.headers.get("Origin", "" if request.path == "/ws" else origin) != origin:
+        if (
+            request.headers.get("Origin", "" if request.path == f"{self._door.path}ws" else origin)
+            != origin
+        ):
             return _WRONG_ORIGIN
-        in_url = request.query.get("token") if request.path == "/" else None
+        in_url = request.query.get("token") if request.path == self._door.path else None
         token = request.cookies.get(self._door.cookie, "") if in_url is None else in_url
         return None if self._door.opens_with(token) else _NEEDS_THE_LINK
 

@@ -186,6 +186,8 @@ def _run_app(
     failure = app.run()
     if failure:
         raise failure
+    if app.return_code:
+        raise typer.Exit(app.return_code)
 
 
 def _overrides(options: SessionOptions) -> "dict[str, Override]":

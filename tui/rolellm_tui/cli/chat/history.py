@@ -212,8 +212,11 @@ def export(
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.errors import ChatFileError
     from rolellm_agents.files.atomic_write import write_atomically
+    from rolellm_agents.files.pages import refuse_page
     from rolellm_agents.persona.user_persona import current_user_persona
 
+    if out is not None:
+        refuse_page(out, "A conversation", ChatFileError)
     if out is not None and out.exists() and not force:
         raise ChatFileError(f"{out} already exists; name another file, or overwrite it with --force.")
     with read_transcript() as transcript:

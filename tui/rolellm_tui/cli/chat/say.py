@@ -12,7 +12,7 @@ import typer
 
 from rolellm_tui.cli.options import JsonOption, SessionOptions, open_session, with_option_groups
 from rolellm_tui.cli.transcripts import open_transcript
-from rolellm_tui.output import complain, print_json, print_text
+from rolellm_tui.output import StreamedText, complain, print_json
 
 if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
@@ -54,6 +54,8 @@ def say(
     with open_transcript() if keep else Transcript(None) as transcript:
         earlier = _conversation_with(addressee, transcript, conversation) if conversation else None
         session = open_session(addressee, transcript, options, conversation=earlier)
+        if note := session.voice.prompting.note:
+            complain(note)
         answer = run(exchange(session, line, show=not as_json))
         if as_json and answer:
             print_json(_as_json(session, answer))
@@ -110,25 +112,26 @@ async def exchange(session: "Session", line: str, *, show: bool) -> "Message | N
 
     _cancel_on_sigterm()
     answer: Message | None = None
+    shown = StreamedText()
     events = session.send(line)
     try:
         async for event in events:
             match event:
                 case TokenDelta(text=text) if show:
-                    print_text(text, end="")
+                    shown.print_part(text)
                 case MessageDone(message=message) if message.speaker == session.persona.id:
                     answer = message
                 case Waiting():
                     complain(str(event))
                 case TurnFailed(error=error, message=answer):
                     if show and answer:
-                        print_text("")
+                        shown.end()
                     complain(str(error))
                     return answer
     finally:
         await events.aclose()
     if show:
-        print_text("")
+        shown.end()
     return answer
 
 

@@ -63,7 +63,7 @@ def build(
       rolellm persona build film.srt --role JOHN --model openai:gpt-4o-mini
     """
     from rolellm_agents.persona import Source, id_of
-    from rolellm_agents.persona.yaml import to_yaml
+    from rolellm_agents.persona.yaml import to_readable_yaml
     from rolellm_graphs.profile import ProfileRequest
 
     target = out or _default_target(id_of(role))
@@ -78,7 +78,7 @@ def build(
     if year is not None:
         changes["source"] = Source(work=work or title, year=year)
     persona = persona.model_copy(update=changes)
-    write_atomically(target, to_yaml(persona), PersonaError)
+    write_atomically(target, to_readable_yaml(persona, target), PersonaError)
     if as_json:
         print_json({**persona.model_dump(mode="json"), "path": str(target)})
         return

@@ -239,6 +239,8 @@ def _activate(persona: str, lines: list[str]) -> "Activation":
         recall = LoreRecall(found.persona, user=current_user_persona(load_settings()).name)
     if not recall.entries:
         raise PersonaError(f"{found.persona.name} has no lorebook; name a persona or a file with one.")
+    if recall.note:
+        complain(recall.note)
     *before, last = lines
     return recall.activate([HumanMessage(line) for line in before], last, {})
 

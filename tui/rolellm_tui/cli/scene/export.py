@@ -48,8 +48,12 @@ def export(
     """
     from rolellm_agents.errors import SceneError
     from rolellm_agents.files.atomic_write import write_atomically
+    from rolellm_agents.files.pages import refuse_page
     from rolellm_agents.scene.export import SCENE_FORMATS, as_seen_by
 
+    if out is not None and as_ != SceneFormat.novel:
+        what = "A script" if as_ == SceneFormat.script else "A SillyTavern chat"
+        refuse_page(out, f"{what} (--as {as_.value})", SceneError)
     if out is not None and out.exists() and not force:
         raise SceneError(f"{out} already exists; name another file, or overwrite it with --force.")
     loaded, lines = _read(source)

@@ -115,3 +115,5 @@ def _run_app(stage: "Stage", open_stage: "OpenStage", transcript: "Transcript") 
     failure = app.run()
     if failure:
         raise failure
+    if app.return_code:
+        raise typer.Exit(app.return_code)

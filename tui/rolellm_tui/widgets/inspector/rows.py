@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from rich.cells import cell_len, chop_cells
 
 from rolellm_agents.text import CONTROL_CHARACTERS, replace_surrogates
+from rolellm_agents.text.invisible import INVISIBLE
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if code != ord("\n")} | {0x7F: 0x2421}
 _WIDE = r"\u3040-\u30ff\u3400-\u9fff"
@@ -23,7 +24,8 @@ def visible(text: str) -> str:
 
     Each control character except line breaks becomes its symbol (␛ for escape) or U+FFFD.
     """
-    return CONTROL_CHARACTERS.sub("\ufffd", replace_surrogates(text).translate(_PICTURES))
+    shown = CONTROL_CHARACTERS.sub("\ufffd", replace_surrogates(text).translate(_PICTURES))
+    return INVISIBLE.sub("\ufffd", shown)
 
 
 def rows_of(text: str, width: int) -> Iterator[slice]:

@@ -5,7 +5,6 @@ formats are accepted, and every fault becomes an error with one sentence. Pillow
 functions that use it, because most personas have no portrait.
 """
 
-import stat
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -16,13 +15,12 @@ from textual.strip import Strip
 
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import FoundPersona
-from rolellm_agents.persona.from_card.conversion import read_portrait
+from rolellm_agents.persona.portrait import read_portrait
+from rolellm_agents.text import one_line
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-PICTURE_BYTES = 20 * 2**20
-"""Maximum size of a picture file, in bytes."""
 SIDE = 768
 """Maximum side of a loaded picture, in pixels."""
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
@@ -32,24 +30,10 @@ def load_portrait(found: FoundPersona) -> "Image | None":
     """Read a persona's portrait, at most `SIDE` pixels wide and high, as RGBA; None when there is none.
 
     Raises:
-        PersonaError: the file is missing, too large, or not a picture.
+        PersonaError: the file is missing, outside of the persona's folder, too large, or not a picture.
     """
-    if found.persona.portrait is None:
-        return None
-    path = found.path.parent / found.persona.portrait
-    try:
-        facts = path.stat()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "its name cannot be one"
-        raise PersonaError(f"The portrait {path.name} cannot be read ({reason}).") from error
-    if not stat.S_ISREG(facts.st_mode):
-        raise PersonaError(f"The portrait {path.name} is not a file.")
-    if facts.st_size > PICTURE_BYTES:
-        raise PersonaError(
-            f"The portrait {path.name} is larger than {PICTURE_BYTES // 2**20} MB; save it smaller."
-        )
-    content = read_portrait(found.persona, found.path.parent) or b""
-    return decode(content, path.name)
+    content = read_portrait(found.persona, found.path.parent)
+    return None if content is None else decode(content, one_line(found.persona.portrait or "", 80))
 
 
 def decode(content: bytes, name: str) -> "Image":

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rolellm_agents.cards.values import mapping, text
+from rolellm_agents.cards.values import items, mapping, text
 from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.persona import list_personas
 from rolellm_agents.scene import NARRATOR, Scene, Seat, list_scenes
@@ -56,7 +56,7 @@ def names_in_scene(transcript: Transcript, conversation: str) -> dict[str, str]:
         StorageError: the transcript cannot be read.
     """
     record = mapping(transcript.extensions(conversation).get("scene"))
-    seats = [mapping(seat) for seat in record.get("cast", ())]
+    seats = [mapping(seat) for seat in items(record.get("cast"))]
     names = {text(seat.get("id")): text(seat.get("name")) for seat in seats}
     return {**names, NARRATOR: "Narrator"} if names else {}
 
