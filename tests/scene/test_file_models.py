@@ -7,7 +7,7 @@ from helpers.small_scene import small_scene
 
 from rolellm_agents.config.foreign_files import ForeignFile, has_agreed, keep_agreement
 from rolellm_agents.config.paths import user_paths
-from rolellm_agents.errors import SceneError, SettingsError, TrustError
+from rolellm_agents.errors import PersonaError, SettingsError, TrustError
 from rolellm_agents.models.reach import reach_of
 from rolellm_agents.scene import agreed, load_scene
 from rolellm_graphs.scene.ensemble import Ensemble
