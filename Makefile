@@ -8,7 +8,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # The packages of a lock, each with a known hash and nothing besides. What is compiled from sources is built
 # with the tools of locks/build.txt.
-LOCKED := $(PIP) install --quiet --require-hashes --no-deps --build-constraint locks/build.txt --requirement
+LOCKED := $(PIP) install --require-hashes --no-deps --build-constraint locks/build.txt --requirement
 PROJECT := $(PIP) install --quiet --no-deps --build-constraint locks/build.txt --editable .
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # Of the tests that drive the app, compute with weights or start processes, those that stand for a feature.
@@ -63,7 +63,7 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/lint-imports --no-logo
 
 docs: .venv/.base  ## Build the documentation site into build/site
-	@$(LOCKED) locks/docs.txt
+	@$(LOCKED) locks/docs.txt --quiet
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
 	@echo "Open build/site/index.html in a browser."
 
@@ -73,7 +73,7 @@ smoke: .venv/.dev  ## Tune the embedded model for a minute, export it, and prove
 	ROLELLM_HOME=$(CURDIR)/.smoke/home $(BIN)/rolellm export .smoke/run --to .smoke/export --name smoke-test
 
 bench: .venv/.base  ## Measure this machine (ten minutes)
-	@$(LOCKED) locks/bench.txt
+	@$(LOCKED) locks/bench.txt --quiet
 	$(BIN)/rolellm bench start
 	$(BIN)/rolellm bench turn
 	$(BIN)/rolellm bench cards
@@ -82,11 +82,19 @@ bench: .venv/.base  ## Measure this machine (ten minutes)
 	$(BIN)/rolellm bench rouge
 	$(BIN)/rolellm bench engine
 
+<<<<<<< HEAD
 fuzz: .venv/.dev  ## Fuzz readers for FUZZ_SECONDS (an hour): FUZZ=cards, personas, packs, scenes or chats
 	@$(LOCKED) locks/fuzz.txt
 	$(BIN)/python tests/fuzz/make_corpus.py $(FUZZ) .fuzz/$(FUZZ)
 	$(BIN)/python tests/fuzz/fuzz_$(FUZZ).py -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
 		-artifact_prefix=.fuzz/ .fuzz/$(FUZZ)
+=======
+fuzz: .venv/.dev  ## Fuzz the card readers for FUZZ_SECONDS (an hour)
+	@$(LOCKED) locks/fuzz.txt --quiet
+	$(BIN)/python tests/fuzz/make_corpus.py .fuzz/corpus
+	$(BIN)/python tests/fuzz/fuzz_cards.py -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
+		-artifact_prefix=.fuzz/ .fuzz/corpus
+>>>>>>> w-trust
 
 fuzz-server: .venv/.dev  ## Ask a server whatever its OpenAPI description allows and forbids (schemathesis)
 	@$(PYTHON) -m venv .fuzz/schemathesis
@@ -100,7 +108,7 @@ screenshot: .venv/.base  ## Draw the README's picture anew, with the embedded mo
 	$(BIN)/python docs/screenshot.py
 
 lock: .venv/bin/python  ## Write locks/ anew from pyproject.toml and constraints.txt
-	@$(LOCKED) locks/lock.txt
+	@$(LOCKED) locks/lock.txt --quiet
 	$(LOCK) --constraint constraints.txt pyproject.toml --output-file locks/base.txt
 	$(LOCK) --constraint constraints.txt pyproject.toml --extra hf --extra serve --group test --group lint \
 		--output-file locks/dev.txt
@@ -126,14 +134,14 @@ clean:  ## Remove .venv
 
 .venv/.base: pyproject.toml locks/base.txt | .venv/bin/python
 	@echo "Installing into .venv. The first time llama-cpp-python is compiled, which takes about four"
-	@echo "minutes on two cores, without a word."
+	@echo "minutes on two cores; pip says “still running” meanwhile."
 	@$(WITHOUT_AMX) $(LOCKED) locks/base.txt
 	@$(PROJECT)
 	@touch $@
 
 .venv/.dev: pyproject.toml constraints.txt locks/dev.txt | .venv/bin/python
 	@echo "Installing the tests' and checkers' packages too, torch and transformers among them. The first"
-	@echo "time llama-cpp-python is compiled, which takes about four minutes, without a word."
+	@echo "time llama-cpp-python is compiled, which takes about four minutes; pip says “still running”."
 	@$(WITHOUT_AMX) $(LOCKED) locks/dev.txt
 	@$(PIP) install --quiet --constraint constraints.txt torch==2.13.0
 	@$(PROJECT)
