@@ -82,19 +82,11 @@ bench: .venv/.base  ## Measure this machine (ten minutes)
 	$(BIN)/rolellm bench rouge
 	$(BIN)/rolellm bench engine
 
-<<<<<<< HEAD
 fuzz: .venv/.dev  ## Fuzz readers for FUZZ_SECONDS (an hour): FUZZ=cards, personas, packs, scenes or chats
-	@$(LOCKED) locks/fuzz.txt
+	@$(LOCKED) locks/fuzz.txt --quiet
 	$(BIN)/python tests/fuzz/make_corpus.py $(FUZZ) .fuzz/$(FUZZ)
 	$(BIN)/python tests/fuzz/fuzz_$(FUZZ).py -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
 		-artifact_prefix=.fuzz/ .fuzz/$(FUZZ)
-=======
-fuzz: .venv/.dev  ## Fuzz the card readers for FUZZ_SECONDS (an hour)
-	@$(LOCKED) locks/fuzz.txt --quiet
-	$(BIN)/python tests/fuzz/make_corpus.py .fuzz/corpus
-	$(BIN)/python tests/fuzz/fuzz_cards.py -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
-		-artifact_prefix=.fuzz/ .fuzz/corpus
->>>>>>> w-trust
 
 fuzz-server: .venv/.dev  ## Ask a server whatever its OpenAPI description allows and forbids (schemathesis)
 	@$(PYTHON) -m venv .fuzz/schemathesis
