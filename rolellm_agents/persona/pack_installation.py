@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from rolellm_agents.config.paths import make_folder, user_paths
 from rolellm_agents.errors import PackError, PersonaError
+from rolellm_agents.files.contained import PATH_LEVELS
 from rolellm_agents.persona import read_persona
 from rolellm_agents.persona.packs import MANIFEST, Pack, installed_packs, read_pack
 from rolellm_agents.persona.portrait import read_portrait
@@ -135,6 +136,7 @@ def _check_folder(folder: Path) -> None:
             raise PackError(
                 f"The pack holds a link ({name}), which is not allowed; replace it with the file."
             )
+        _check_levels(name)
         if path.is_file():
             files, size = files + 1, size + path.stat().st_size
             _check_name(name)
@@ -169,10 +171,17 @@ def _check_name(name: str) -> None:
     path = PurePosixPath(name.replace("\\", "/"))
     if not path.parts or path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
         raise PackError(f"The pack holds a path that leads out of it ({name}); it was not installed.")
+    _check_levels(name)
     if path.suffix.lower() not in _KINDS:
         raise PackError(
             f"The pack holds {name}; a pack holds texts and pictures only, so it was not installed."
         )
+
+
+def _check_levels(name: str) -> None:
+    """Refuse a path on which functions that descend into folders would run out of stack."""
+    if len(PurePosixPath(name.replace("\\", "/")).parts) > PATH_LEVELS:
+        raise PackError(f"The pack holds a path of more than {PATH_LEVELS} levels ({name[:80]}…).")
 
 
 def _check_size(source: Path, files: int, size: int) -> None:

@@ -17,6 +17,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 TARGETS = ("cards", "personas", "packs", "scenes", "chats")
+_TOLD = 5_000
+"""Inputs between two lines about the progress."""
 TOKENS = (
     *(b"", b"\0", b"\n", b"\r\n", b"\t", b" ", b"  ", b"- ", b": ", b"? ", b", ", b"#", b"|\n ", b">-\n "),
     *(
@@ -102,6 +104,8 @@ def run(target: Any, seed: int, count: int, crashes: Path | None = None) -> Mapp
         target.one_input(content)
     found: dict[str, int] = {}
     for number in range(count):
+        if crashes is not None and number and number % _TOLD == 0:
+            print(f"{number:,} inputs", file=sys.stderr, flush=True)
         content = mutated(seeds, random.Random(f"{seed} {number}"))
         try:
             target.one_input(content)

@@ -185,6 +185,16 @@ def test_a_file_without_a_name_is_told(tmp_path: Path, name: str, changed: bytes
         install_pack(file)
 
 
+def test_a_path_of_many_levels_is_refused(tmp_path: Path) -> None:
+    deep = "a/" * 600 + "x.txt"
+    file = make_zip(tmp_path / "deep.zip", **{"pack.yaml": MANIFEST, "personas__ben.yaml": BEN, deep: "x"})
+    folder = make_pack(tmp_path / "deep")
+    (folder / ("a/" * 60)).mkdir(parents=True)
+    for source in (file, folder):
+        with pytest.raises(PackError, match=r"holds a path of more than 50 levels \(a/a/"):
+            install_pack(source)
+
+
 def test_a_compressed_file_that_is_damaged_is_told(tmp_path: Path) -> None:
     file = tmp_path / "damaged.zip"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
