@@ -82,6 +82,9 @@ def api(*replies: dict[str, Any]) -> Iterator[tuple[dict[str, str], list[dict[st
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if self.path == "/apply-template":  # llama-server alone has it
+                self.send_error(404)
+                return
             message = {"role": "assistant", "content": None, **replies[len(asked)]}
             asked.append(body)
             whole = {"id": "c", "created": 1, "model": "told"}

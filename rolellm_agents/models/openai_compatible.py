@@ -210,4 +210,5 @@ def _check_url(endpoint: str | None) -> None:
     except (httpx2.InvalidURL, TypeError):
         usable = False
     if not usable:
-        raise ModelError(f"The base URL {masked(str(endpoint))!r} must begin with http:// or https://.")
+        shown = repr(masked(endpoint)) if isinstance(endpoint, str) else str(endpoint)
+        raise ModelError(f"The base URL {shown} must begin with http:// or https://.")

@@ -8,7 +8,7 @@ from rolellm_agents.errors import PersonaError, SceneError
 from rolellm_agents.persona import read_persona
 from rolellm_agents.persona.packs import Pack
 from rolellm_agents.scene.file_models import file_models
-from rolellm_agents.scene.loading import read_scene
+from rolellm_agents.scene.loading import names_file, read_scene
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _named_by_scenes(pack: Pack) -> Iterator[NamedInPack]:
         for model in file_models(scene):
             yield NamedInPack(file, model.place, model.spec, model.reach)
         for seat in scene.cast:
-            if (seat.persona or "").endswith((".yaml", ".yml")):
+            if names_file(seat.persona or ""):
                 yield NamedInPack(file, seat.id or seat.name, str(seat.persona), "is its persona's file")
 
 

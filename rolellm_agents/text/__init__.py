@@ -21,6 +21,8 @@ def plain(text: str) -> str:
     Invisible characters that scripts and emoji need stay. Lone surrogates, which cannot be printed, become
     U+FFFD.
     """
+    if text.isascii() and text.isprintable():
+        return text  # as nearly every line of English is
     return without_invisible(_without_controls(text))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rolellm_agents.config.paths import make_folder
 from rolellm_agents.errors import StorageError
-from rolellm_agents.transcript.failures import damaged, explained_failures
+from rolellm_agents.transcript.failures import complaint, damaged
 from rolellm_agents.transcript.message import KINDS, Kind
 from rolellm_agents.transcript.migration import (
     admit_other_kinds,
@@ -25,7 +25,6 @@ from rolellm_agents.transcript.opening import (
     connect_for_writing,
 )
 from rolellm_agents.transcript.presence import Presence
-from rolellm_agents.transcript.upkeep.copies import keep_before_migration
 
 FORMAT = 3
 """The version of the file's format."""
@@ -33,6 +32,15 @@ _PACKED_VERSION = 2
 _UNRELEASED_VERSION = 1
 _PAGE = 4096
 """Page size of a new file in bytes; with smaller pages, long messages waste more space."""
+
+
+@contextmanager
+def explained_failures(place: str) -> Iterator[None]:
+    """Raise SQLite's errors as `StorageError` with the name of the file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StorageError(complaint(place, error)) from error
 
 
 class Database:
@@ -132,6 +140,9 @@ class Database:
             return
         with self.snapshot() as db:
             if self._version() == _PACKED_VERSION:
+                # Copies need the errors of this module.
+                from rolellm_agents.transcript.upkeep.copies import keep_before_migration
+
                 kept = keep_before_migration(db, self._path, _PACKED_VERSION)
                 self.notice = (
                     f"{self._path} is converted to format {FORMAT}; a copy in format {_PACKED_VERSION} is "

@@ -1,21 +1,10 @@
 """SQLite's errors as sentences with the next step."""
 
-import contextlib
 import sqlite3
-from collections.abc import Iterator
 
 from rolellm_agents.errors import StorageError
 
 _DAMAGED = ("not a database", "malformed", "Could not decode", "no such table", "no such column")
-
-
-@contextlib.contextmanager
-def explained_failures(place: str) -> Iterator[None]:
-    """Raise SQLite's errors as `StorageError` with the name of the file."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise StorageError(_complaint(place, error)) from error
 
 
 def damaged(place: str, reason: str) -> StorageError:
@@ -26,7 +15,8 @@ def damaged(place: str, reason: str) -> StorageError:
     )
 
 
-def _complaint(place: str, error: sqlite3.Error) -> str:
+def complaint(place: str, error: sqlite3.Error) -> str:
+    """What an error of SQLite's means for a file, and what to do."""
     reason = str(error)
     if "full" in reason:
         return f"The disk is full, so {place} cannot be written; make room and try again."

@@ -16,7 +16,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-TARGETS = ("cards", "personas", "packs", "scenes", "chats")
+TARGETS = ("cards", "personas", "packs", "scenes", "chats", "schemas", "requests")
 _TOLD = 5_000
 """Inputs between two lines about the progress."""
 TOKENS = (

@@ -24,7 +24,7 @@ def found_here() -> dict[str, CheckResult]:
 
 
 @pytest.mark.core
-def test_all_is_well_with_a_fresh_home_and_looking_leaves_only_a_cache_behind(home: Path) -> None:
+def test_all_is_well_with_a_fresh_home_and_looking_leaves_a_cache_and_digests_behind(home: Path) -> None:
     looked = rolellm("doctor", "--json")
 
     assert (looked.returncode, looked.stderr) == (0, "")
@@ -37,7 +37,9 @@ def test_all_is_well_with_a_fresh_home_and_looking_leaves_only_a_cache_behind(ho
     assert set(found["model"]) == {"what", "state", "found", "advice"}
     assert found["model"]["found"] == "llamacpp:rolesmol works; preferred strategy system"
     assert found["data folder"]["found"] == str(home / "data")
-    assert [place.name for place in home.iterdir()] == ["cache"]
+    assert {place.name for place in home.iterdir()} == {"cache", "data"}
+    # Digests of model files, which the cache's files are compared with.
+    assert [place.name for place in (home / "data").iterdir()] == ["checked"]
 
 
 def test_a_default_model_that_does_not_exist_is_a_problem() -> None:

@@ -8,6 +8,7 @@ import pytest
 from helpers.commands import rolellm
 from helpers.here import rolellm_here
 from helpers.user_files import ADA, write_persona
+from PIL import Image
 
 from rolellm_agents.persona import Persona, load_persona
 
@@ -133,7 +134,7 @@ def test_a_pack_tells_which_models_and_files_it_names(tmp_path: Path) -> None:
     (pack / "personas" / "eve.yaml").write_text(
         "id: eve\nname: Eve\ndescription: A thief.\nportrait: eve.png\n"
     )
-    (pack / "personas" / "eve.png").write_bytes(b"")
+    Image.new("RGB", (4, 4)).save(pack / "personas" / "eve.png")
     (pack / "scenes" / "vault.yaml").write_text(
         "id: vault\ntitle: Vault\nsetting: A vault.\n"
         "cast: [{persona: ../personas/eve.yaml, id: eve, model: 'openai:gpt-4o'}]\n"

@@ -135,6 +135,10 @@ class GuardedProtocol(H11Protocol):
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.close()  # an answer has begun, so another would be read as a part of it
             return
+        if self.cycle is not None:
+            # The request whose end is no HTTP may have begun; its answer would come after this one.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
         response = JSONResponse(ApiError(status, message).body, status, {"Connection": "close"})
         head = h11.Response(status_code=status, headers=response.raw_headers, reason=status.phrase.encode())
         for event in (head, h11.Data(data=bytes(response.body)), h11.EndOfMessage()):

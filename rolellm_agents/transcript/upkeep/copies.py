@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rolellm_agents.errors import StorageError
-from rolellm_agents.transcript.failures import explained_failures
+from rolellm_agents.transcript.database import explained_failures
 from rolellm_agents.transcript.opening import connect_for_reading
 from rolellm_agents.transcript.upkeep.files import NameTakenError, dated_file, new_file
 

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from rolellm_agents.transcript.upkeep.restoring import Restored
     from rolellm_agents.transcript.upkeep.salvage import Salvage
 
-FileArgument = Annotated[
-    Path | None, typer.Argument(help="A transcript. Default: your own.", metavar="[FILE]")
-]
+FileArgument = Annotated[Path | None, typer.Argument(help="A transcript. Default: your own.")]
 NewFileOption = Annotated[
     Path | None, typer.Option("--out", "-o", help="New file; an existing one is refused.", metavar="FILE")
 ]
