@@ -4,7 +4,6 @@
 # run, and streams and usage counts would contain each token twice.
 # ruff: noqa: SLF001
 
-import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -34,7 +33,7 @@ from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.prompting.strategies import STRATEGIES, Strategy
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
-from rolellm_graphs.role.conversation import conversation_of
+from rolellm_graphs.role.conversation import Conversation, conversation_of
 from rolellm_graphs.role.replaced_model import with_model
 from rolellm_graphs.tracing.tags import RECALLED, recalled_documents, run_metadata, run_tags
 
@@ -270,18 +269,19 @@ class RoleChatModel(BaseChatModel):
                 provenance = {}
 
     def _prompt(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
-        conversation = conversation_of(messages)
+        said = conversation_of(messages)
         # Nothing is kept between calls, so there are no timed effects yet.
-        recalled = self._prompting.look_up(conversation.history, conversation.line, {}, seed=seed).recalled
-        prompt = self._prompting.compose(
-            conversation.history, recalled, conversation.line, scene=conversation.scene
-        )
-        return _Prompt([*prompt, *conversation.since], recalled)
+        found = self._prompting.look_up(said.history, said.line, {}, seed=seed)
+        return self._composed(said, found.recalled)
 
     async def _prompt_async(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
-        if self._prompting.looks_up_vectors:
-            return await asyncio.to_thread(self._prompt, messages, seed)
-        return self._prompt(messages, seed)
+        said = conversation_of(messages)
+        found = await self._prompting.look_up_async(said.history, said.line, {}, seed=seed)
+        return self._composed(said, found.recalled)
+
+    def _composed(self, said: Conversation, recalled: list[RecalledItem]) -> "_Prompt":
+        prompt = self._prompting.compose(said.history, recalled, said.line, scene=said.scene)
+        return _Prompt([*prompt, *said.since], recalled)
 
     def _options(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         own = {"temperature": self.temperature, "max_tokens": self.max_tokens}

@@ -4,7 +4,6 @@ Its state extends `MessagesState`, so it works alone, as a node of another graph
 through `invoke`, `stream` and their async variants.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -30,7 +29,7 @@ from rolellm_agents.models.reasoning import without_reasoning
 from rolellm_agents.models.separated import separated
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
-from rolellm_agents.prompting.composer import Prompting
+from rolellm_agents.prompting.composer import LookedUp, Prompting
 from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
@@ -136,21 +135,19 @@ def prompted_role_graph(
     """Build the same graph from an existing `Prompting`."""
     speaker = separated(chat_model)
 
-    def look_up(state: RoleState) -> dict[str, Any]:
-        history, line = _split(state["messages"])
-        found = prompting.look_up(history, line, state.get("lore", {}), seed=context_of(RoleContext).seed)
-        update: dict[str, Any] = {"recalled": found.recalled}
-        return update if found.lore is None else {**update, "lore": found.lore}
-
     def recall(state: RoleState) -> dict[str, Any]:
-        update = look_up(state)
-        trace_recalled(prompting.persona, state["messages"][-1].text, update["recalled"])
-        return update
+        history, line = _split(state["messages"])
+        seed = context_of(RoleContext).seed
+        found = prompting.look_up(history, line, state.get("lore", {}), seed=seed)
+        trace_recalled(prompting.persona, line, found.recalled)
+        return _recalled(found)
 
     async def recall_async(state: RoleState) -> dict[str, Any]:
-        update = await asyncio.to_thread(look_up, state) if prompting.looks_up_vectors else look_up(state)
-        await trace_recalled_async(prompting.persona, state["messages"][-1].text, update["recalled"])
-        return update
+        history, line = _split(state["messages"])
+        seed = context_of(RoleContext).seed
+        found = await prompting.look_up_async(history, line, state.get("lore", {}), seed=seed)
+        await trace_recalled_async(prompting.persona, line, found.recalled)
+        return _recalled(found)
 
     def compose(state: RoleState) -> dict[str, Any]:
         history, line = _split(state["messages"])
@@ -181,6 +178,11 @@ def prompted_role_graph(
         tags=run_tags(persona, strategy),
         metadata=run_metadata(persona, strategy, describe_model(chat_model)),
     )
+
+
+def _recalled(found: LookedUp) -> dict[str, Any]:
+    lore = {} if found.lore is None else {"lore": found.lore}
+    return {"recalled": found.recalled, **lore}
 
 
 def _call_options() -> dict[str, Any]:

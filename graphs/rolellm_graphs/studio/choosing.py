@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from langchain_core.language_models import BaseChatModel
@@ -13,8 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from rolellm_agents.errors import RoleLLMError, SettingsError
 from rolellm_agents.models.catalog import get_model
-from rolellm_agents.prompting import prompts
-from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.prompting.prompts import load_prompts
 from rolellm_agents.text.language import Language
 from rolellm_agents.text.words import weight
 from rolellm_graphs.runs.items import AT_ONCE, prepared
@@ -116,6 +114,5 @@ def cached_model_for_many(
 def _read_texts() -> None:
     """Read the files that nodes would otherwise read in the server's event loop."""
     for language in _LANGUAGES:
-        for file in (files(prompts) / language).iterdir():
-            load_prompt(file.name.removesuffix(".md"), language)
+        load_prompts(language)
         weight("", language)

@@ -47,6 +47,13 @@ def load_prompt(prompt_id: str, language: Language) -> Prompt:
     return Prompt(fields["id"], fields["version"], language, body.strip())
 
 
+@cache
+def load_prompts(language: Language) -> None:
+    """Read all prompt files of a language, so that no later use of one reads a file."""
+    for file in (files(__name__) / language).iterdir():
+        load_prompt(file.name.removesuffix(".md"), language)
+
+
 @dataclass(frozen=True)
 class PromptTexts(Mapping[Language, str]):
     """The texts of one prompt by language; each is read from its file when it is used."""
