@@ -91,7 +91,8 @@ class Prompting:
         self.persona = persona
         self.strategy = strategy_name(strategy)
         self.strategy_function = get_strategy(strategy)
-        self._user = user
+        self.user = user
+        """The display name of the person who talks with the persona."""
         self._lore = LoreRecall(persona, user=user, about_user=about_user, lorebooks=lorebooks)
         self._has_card = has_card(persona)
         self._lookups = self._make_lookups(strategy, recall or RecallOptions(), memories)
@@ -167,7 +168,7 @@ class Prompting:
             *scene_insert(scene),
             *(lore_insert(item) for item in recalled if item["kind"] == "lore"),
             *self._notes,
-            *authors_note(note, self.persona, self._user),
+            *authors_note(note, self.persona, self.user),
         ]
         return place_inserts(self._with_instruction(messages), inserts)
 
@@ -190,7 +191,7 @@ class Prompting:
         if not messages:
             return []
         if self._has_card:
-            messages = with_card_prompts(messages, self.persona, self._user)
+            messages = with_card_prompts(messages, self.persona, self.user)
         return [cacheable(messages[0]), *messages[1:]]
 
     def _make_lookups(
@@ -215,6 +216,6 @@ class Prompting:
             case "knowledge":
                 return knowledge_of(self.persona)
             case "lore":
-                return lore_of(self._lore.books, self.persona, self._user)
+                return lore_of(self._lore.books, self.persona, self.user)
             case "memory":
                 return []

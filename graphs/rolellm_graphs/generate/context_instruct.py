@@ -28,7 +28,7 @@ from rolellm_agents.generation.guiding import guiding_prompts
 from rolellm_agents.generation.questions import GeneratedQuestion
 from rolellm_agents.generation.samples import SampleRow, context_rows
 from rolellm_agents.models.catalog import describe_sampling
-from rolellm_agents.prompting.prompts import load_prompt, load_prompts
+from rolellm_agents.prompting.prompts import load_prompt
 from rolellm_agents.runs.budget import Tokens
 from rolellm_agents.runs.items import FinishedItems
 from rolellm_agents.runs.seeds import digest_of, seed_of
@@ -283,11 +283,10 @@ class _CharacterQuestions:
     async def _ask(self, place: int, wanted: PlannedItem, most: int) -> list[dict[str, Any]]:
         asked = self.character.passes[place]
         attributes = self._drawn(place)
+        await asyncio.to_thread(self._prompts.prepare)
 
         async def make() -> dict[str, Any]:
             seed = seed_of(self._seed, wanted["key"])
-            # The first lookup builds the index, and the first use of a prompt reads its file.
-            await asyncio.to_thread(load_prompts, self.character.persona.language)
             messages = self._prompts.asking(asked, self._count, attributes)
             used = self._prompts.asking_prompts(asked, with_attributes=attributes is not None)
             form = self._prompts.form(asked, self._count)
@@ -311,7 +310,7 @@ class _CharacterQuestions:
 
         async def make() -> dict[str, Any]:
             seed = seed_of(self._seed, wanted["key"])
-            messages = await asyncio.to_thread(self._prompts.answering, asked, question, seed)
+            messages = self._prompts.answering(asked, question, seed)
             reply = await self._maker.calls.say(messages, seed=seed)
             return {
                 **self._prompts.answer_of(

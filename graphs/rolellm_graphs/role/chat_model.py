@@ -41,14 +41,15 @@ from rolellm_graphs.tracing.tags import RECALLED, recalled_documents, run_metada
 class RoleChatModel(BaseChatModel):
     """A persona that answers like any LangChain chat model; another model inside it generates the answers.
 
-    The prompt is the one that `role_graph` makes of the same conversation: the last `HumanMessage` is the
-    line, the messages before it are the history, and system messages before the line become the scene,
-    which follows the persona's description. Messages after the line, such as tool calls with their results,
-    follow the prompt unchanged. User messages must be text.
+    The prompt is the one that `role_graph` makes of the same conversation: the last words of the user, or
+    of another speaker, are the line, the messages before it are the history, and system messages before the
+    line become the scene, which follows the persona's description. Messages after the line, such as tool
+    calls with their results, follow the prompt unchanged. Messages with another speaker's `name` reach the
+    persona as that speaker's words. User messages must be text.
 
     Further keywords of a call (`seed`, `temperature`, `max_tokens`, `response_format`, …) are passed to the
     model inside. The answer has the persona's id as its `name`; its `response_metadata` are those of the
-    model inside, with `persona`, `strategy` and, if anything was recalled, `recalled`.
+    model inside, with `persona`, `persona_name`, `strategy` and, if anything was recalled, `recalled`.
 
     The model keeps nothing between calls, so timed effects of lorebooks (sticky, cooldown) restart with
     each call; use `role_graph` with a checkpointer for them.
@@ -269,13 +270,13 @@ class RoleChatModel(BaseChatModel):
                 provenance = {}
 
     def _prompt(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
-        said = conversation_of(messages)
+        said = conversation_of(messages, self._prompting.persona, user=self.user)
         # Nothing is kept between calls, so there are no timed effects yet.
         found = self._prompting.look_up(said.history, said.line, {}, seed=seed)
         return self._composed(said, found.recalled)
 
     async def _prompt_async(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
-        said = conversation_of(messages)
+        said = conversation_of(messages, self._prompting.persona, user=self.user)
         found = await self._prompting.look_up_async(said.history, said.line, {}, seed=seed)
         return self._composed(said, found.recalled)
 
@@ -306,7 +307,7 @@ class RoleChatModel(BaseChatModel):
         """Provenance for an answer's `response_metadata`."""
         documents = recalled_documents(self._prompting.persona, prompt.recalled)
         recalled = [{"text": one.page_content, **one.metadata} for one in documents]
-        provenance = {"persona": self.persona.id, "strategy": self.strategy}
+        provenance = run_metadata(self.persona, self.strategy)
         return {**provenance, **({RECALLED: recalled} if recalled else {})}
 
     def _in_role(self, result: ChatResult, prompt: "_Prompt") -> ChatResult:

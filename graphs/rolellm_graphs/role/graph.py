@@ -11,8 +11,6 @@ from typing import Annotated, Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
-    BaseMessage,
-    HumanMessage,
     messages_from_dict,
     messages_to_dict,
 )
@@ -23,9 +21,7 @@ from langgraph.types import Checkpointer
 
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
-from rolellm_agents.errors import MessageError
 from rolellm_agents.models.catalog import describe_model, get_model
-from rolellm_agents.models.reasoning import without_reasoning
 from rolellm_agents.models.separated import separated
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
@@ -34,6 +30,7 @@ from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
 from rolellm_graphs.role.call_context import context_of
+from rolellm_graphs.role.conversation import conversation_of
 from rolellm_graphs.role.model_node import ModelNode, ModelRequest, Node
 from rolellm_graphs.tracing.tags import run_metadata, run_tags, trace_recalled, trace_recalled_async
 
@@ -97,8 +94,12 @@ def role_graph(
     lorebooks: Sequence[Lorebook] = (),
     recall: RecallOptions | None = None,
     memories: Sequence[Passage] = (),
+    name: str | None = None,
 ) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
-    """Build the graph in which `persona` answers the last of the `messages`.
+    """Build the graph in which `persona` answers the last of the `messages`, whoever said it.
+
+    Words of other personas, agents and people (messages with another `name`) reach the persona as theirs,
+    not as its own or its user's. System messages become the scene, after its description.
 
     Args:
         persona: a persona, or its id, name or path.
@@ -109,6 +110,8 @@ def role_graph(
         lorebooks: further lorebooks beside the persona's own.
         recall: how passages are looked up; the strategy's method when None.
         memories: passages of earlier conversations, as `rolellm_agents.recall.memories_of` reads them.
+        name: the graph's name, under which other agents know the persona, and the `name` of its answers;
+            the persona's id when None.
 
     Raises:
         PersonaError: there is no such persona.
@@ -126,41 +129,55 @@ def role_graph(
         recall=recall,
         memories=memories,
     )
-    return prompted_role_graph(prompting, chat_model, checkpointer=checkpointer)
+    return prompted_role_graph(prompting, chat_model, checkpointer=checkpointer, name=name)
 
 
 def prompted_role_graph(
-    prompting: Prompting, chat_model: BaseChatModel, *, checkpointer: Checkpointer = None
+    prompting: Prompting,
+    chat_model: BaseChatModel,
+    *,
+    checkpointer: Checkpointer = None,
+    name: str | None = None,
 ) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
     """Build the same graph from an existing `Prompting`."""
     speaker = separated(chat_model)
+    persona, strategy = prompting.persona, prompting.strategy
+    provenance = run_metadata(persona, strategy)
 
     def recall(state: RoleState) -> dict[str, Any]:
-        history, line = _split(state["messages"])
+        said = conversation_of(state["messages"], persona, user=prompting.user, agent=name)
         seed = context_of(RoleContext).seed
-        found = prompting.look_up(history, line, state.get("lore", {}), seed=seed)
-        trace_recalled(prompting.persona, line, found.recalled)
+        found = prompting.look_up(said.history, said.line, state.get("lore", {}), seed=seed)
+        trace_recalled(persona, said.line, found.recalled)
         return _recalled(found)
 
     async def recall_async(state: RoleState) -> dict[str, Any]:
-        history, line = _split(state["messages"])
+        said = conversation_of(state["messages"], persona, user=prompting.user, agent=name)
         seed = context_of(RoleContext).seed
-        found = await prompting.look_up_async(history, line, state.get("lore", {}), seed=seed)
-        await trace_recalled_async(prompting.persona, line, found.recalled)
+        found = await prompting.look_up_async(said.history, said.line, state.get("lore", {}), seed=seed)
+        await trace_recalled_async(persona, said.line, found.recalled)
         return _recalled(found)
 
     def compose(state: RoleState) -> dict[str, Any]:
-        history, line = _split(state["messages"])
+        said = conversation_of(state["messages"], persona, user=prompting.user, agent=name)
         context = context_of(RoleContext)
-        prompt = prompting.compose(history, state["recalled"], line, note=context.note, scene=context.scene)
+        scene = "\n\n".join([text for text in (context.scene, said.scene) if text])
+        prompt = prompting.compose(
+            said.history, state["recalled"], said.line, note=context.note, scene=scene
+        )
         prefix = [AIMessage(context.answer_prefix)] if context.answer_prefix else []
-        return {"prompt": messages_to_dict([*prompt, *prefix])}
+        return {"prompt": messages_to_dict([*prompt, *said.since, *prefix])}
 
     def prompted(state: RoleState) -> ModelRequest:
         return ModelRequest(speaker, messages_from_dict(state["prompt"]), _call_options(), speaker)
 
     def in_role(_: RoleState, answer: AIMessage) -> dict[str, Any]:
-        return {"messages": [answer.model_copy(update={"name": prompting.persona.id})]}
+        metadata = {**answer.response_metadata, **provenance}
+        return {
+            "messages": [
+                answer.model_copy(update={"name": name or persona.id, "response_metadata": metadata})
+            ]
+        }
 
     builder = StateGraph(
         RoleState, context_schema=RoleContext, input_schema=_INPUT, output_schema=RoleOutput
@@ -172,8 +189,7 @@ def prompted_role_graph(
     builder.add_edge("recall", "compose")
     builder.add_edge("compose", "speak")
     builder.add_edge("speak", END)
-    graph = builder.compile(checkpointer=checkpointer, name=prompting.persona.id)
-    persona, strategy = prompting.persona, prompting.strategy
+    graph = builder.compile(checkpointer=checkpointer, name=name or persona.id)
     return graph.with_config(
         tags=run_tags(persona, strategy),
         metadata=run_metadata(persona, strategy, describe_model(chat_model)),
@@ -189,14 +205,3 @@ def _call_options() -> dict[str, Any]:
     context = context_of(RoleContext)
     options: dict[str, Any] = {} if context.seed is None else {"seed": context.seed}
     return options | ({"stop": list(context.stop)} if context.stop else {}) | dict(context.sampling)
-
-
-def _split(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], str]:
-    """The history and the user's line."""
-    if not messages or not isinstance(messages[-1], HumanMessage):
-        raise MessageError(
-            "The last message must be the user's, so that the persona can answer it; "
-            'put {"messages": [("user", "…")]} in.'
-        )
-    # Histories of other programs may contain what a model has thought.
-    return [without_reasoning(message) for message in messages[:-1]], messages[-1].text
