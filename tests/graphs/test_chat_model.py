@@ -4,7 +4,7 @@ import asyncio
 import re
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from helpers.cards import book, entry, v2
@@ -33,13 +33,14 @@ from pydantic import BaseModel, Field, ValidationError
 
 from rolellm_agents.cards import Card
 from rolellm_agents.errors import MessageError, ModelError, PersonaError, SettingsError
+from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.persona.from_card.conversion import persona_of
 from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.recall import RecallOptions
-from rolellm_graphs import RoleContext, role_graph
+from rolellm_graphs import PersonaRetriever, RoleContext, role_graph
 from rolellm_graphs.role.chat_model import RoleChatModel
 
 ADA = Persona(
@@ -114,12 +115,10 @@ async def test_every_way_of_asking_gives_the_models_answer_in_the_personas_name(
 async def test_an_answer_tells_what_came_to_mind() -> None:
     for answer in await each_way(chat(ANSWER, recall=RecallOptions(k=1)), LINE):
         (item,) = answer.response_metadata["recalled"]
-        assert item["text"] == "How many bees?\nThree hives of them."
-        assert (item["persona"], item["kind"], item["why"]) == (
-            "ada",
-            "demonstration",
-            "shares “bees”, “many”",
-        )
+        (document, *_) = PersonaRetriever(ADA).invoke(LINE)
+        assert document.page_content == "How many bees?\nThree hives of them."
+        why = "shares “bees”, “many”"
+        assert item == {"id": document.id, "kind": "demonstration", "source": "How many bees?", "why": why}
 
 
 async def test_keywords_of_a_call_reach_the_model_inside() -> None:
@@ -443,6 +442,12 @@ def test_a_choice_of_tools_reaches_the_model_inside() -> None:
     assert inner.options[0]["tool_choice"] == "count"
 
 
+class Number(BaseModel):
+    """A number from 1 to 3."""
+
+    number: Literal[1, 2, 3]
+
+
 class Tally(BaseModel):
     """A number of things."""
 
@@ -469,6 +474,21 @@ def test_structured_output_is_the_personas_own_call() -> None:
     assert (raw.name, raw.response_metadata["persona"]) == ("ada", "ada")
     assert inner.options[0]["temperature"] == 0.1
     assert told(heard.asked[0]) == told([HumanMessage(LINE)])
+
+
+def test_an_agent_gets_structured_output() -> None:
+    inner = tool_calling_model(calling("Tally", what="bees", number=3))
+    agent = create_agent(RoleChatModel(ADA, model=inner), [], response_format=Tally)
+    output = agent.invoke({"messages": [HumanMessage(LINE)]})
+    assert output["structured_response"] == Tally(what="bees", number=3)
+
+
+@pytest.mark.model
+def test_an_agent_gets_structured_output_of_the_embedded_model(small_model: ChatLlamaCpp) -> None:
+    inner = small_model.model_copy(update={"max_tokens": 60})
+    agent = create_agent(RoleChatModel(ADA, model=inner, strategy="system"), [], response_format=Number)
+    output = agent.invoke({"messages": [HumanMessage(LINE)]})
+    assert isinstance(output["structured_response"], Number)
 
 
 class Stubborn(ScriptedChatModel):

@@ -12,6 +12,7 @@ from helpers.cards import book, entry, v2
 from helpers.scenes import prattlers, room
 from langchain_core.messages import HumanMessage
 from langgraph.graph import MessagesState
+from langgraph.store.memory import InMemoryStore
 
 from rolellm_agents.cards import Card
 from rolellm_agents.generation.characters import read_character
@@ -23,7 +24,7 @@ from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.recall import Hit, RecallOptions
 from rolellm_agents.recall.bm25 import Bm25Index
 from rolellm_agents.text import words
-from rolellm_graphs import RoleChatModel, SceneContext, profile_graph, role_graph, scene_graph
+from rolellm_graphs import RoleChatModel, RoleContext, SceneContext, profile_graph, role_graph, scene_graph
 from rolellm_graphs.generate.context_instruct import character_graph, pass_state
 from rolellm_graphs.generate.rolegpt import RowState, persona_answer_graph
 from rolellm_graphs.runs.items import PlannedItem, Unrecorded
@@ -93,6 +94,17 @@ async def test_a_persona_with_a_lorebook_answers() -> None:
     graph = role_graph(KEEPER, model=scripted("Mind the lamp."), strategy="retrieval")
     with watched():
         assert (await graph.ainvoke(said("The lamp!")))["recalled"]
+
+
+async def test_a_persona_that_a_call_chooses_answers(holmes: Persona) -> None:
+    graph = role_graph(holmes, model=scripted("Elementary."), store=InMemoryStore())
+    context = RoleContext(persona="shrek", model="scripted:Get out.", strategy="retrieval", user="Fiona")
+    with watched():
+        answer = (await graph.ainvoke(said(), context=context))["messages"][-1]
+        assert (answer.name, answer.text) == ("shrek", "Get out.")
+        configured: Any = {"configurable": {"persona": "jack-sparrow", "model": "scripted:Rum."}}
+        answer = (await graph.ainvoke(said(), configured))["messages"][-1]
+        assert (answer.name, answer.text) == ("jack-sparrow", "Rum.")
 
 
 async def test_a_chinese_persona_answers() -> None:

@@ -35,7 +35,7 @@ from rolellm_agents.prompting.strategies import STRATEGIES, Strategy
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
 from rolellm_graphs.role.conversation import Conversation, conversation_of
 from rolellm_graphs.role.replaced_model import with_model
-from rolellm_graphs.tracing.tags import RECALLED, recalled_documents, run_metadata, run_tags
+from rolellm_graphs.tracing.tags import RECALLED, recalled_sources, run_metadata, run_tags
 
 
 class RoleChatModel(BaseChatModel):
@@ -305,8 +305,7 @@ class RoleChatModel(BaseChatModel):
 
     def _provenance(self, prompt: "_Prompt") -> dict[str, Any]:
         """Provenance for an answer's `response_metadata`."""
-        documents = recalled_documents(self._prompting.persona, prompt.recalled)
-        recalled = [{"text": one.page_content, **one.metadata} for one in documents]
+        recalled = recalled_sources(self._prompting.persona, prompt.recalled)
         provenance = run_metadata(self.persona, self.strategy)
         return {**provenance, **({RECALLED: recalled} if recalled else {})}
 
@@ -339,6 +338,11 @@ class RoleChatModel(BaseChatModel):
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return self.model._get_ls_params(stop=self._stop(stop), **self._options(kwargs))
+
+    @property
+    def model_name(self) -> str:
+        """The name of the model inside, by which LangChain's agents choose a form of structured output."""
+        return describe_model(self.model)
 
     @property
     def _llm_type(self) -> str:
