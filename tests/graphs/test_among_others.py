@@ -121,6 +121,15 @@ def test_after_its_own_words_nobody_has_answered() -> None:
     ]
 
 
+def test_the_last_words_of_nobody_are_a_finished_turn_or_a_begun_answer() -> None:
+    by_graph, by_chat = scripted("Hm."), scripted("Hm.")
+    begun = AIMessage("Let me")
+    role_graph(ADA, model=by_graph, strategy="system").invoke({"messages": [RUM, begun]})
+    RoleChatModel(ADA, model=by_chat, strategy="system").invoke([RUM, begun])
+    assert lines(by_graph.calls[0])[1:] == [*lines([RUM, begun]), ("human", "[Nobody answers.]")]
+    assert lines(by_chat.calls[0])[1:] == lines([RUM, begun])
+
+
 def test_system_messages_are_the_scene_at_one_place() -> None:
     model = scripted("Hm.")
     said: list[AnyMessage] = [SystemMessage("It rains."), RUM, SystemMessage("At sea."), GONE]

@@ -256,7 +256,7 @@ async def test_the_callers_callbacks_tags_and_metadata_reach_the_model() -> None
 # What it is given
 
 
-@pytest.mark.parametrize("history", [[], [AIMessage("Good day!")], [SystemMessage("It is raining.")]])
+@pytest.mark.parametrize("history", [[], [SystemMessage("It is raining.")]])
 def test_nobody_is_not_answered(history: list[str | AnyMessage]) -> None:
     model = scripted(ANSWER)
     with pytest.raises(MessageError, match="There is no user message that the persona could answer"):

@@ -44,7 +44,8 @@ class RoleChatModel(BaseChatModel):
     The prompt is the one that `role_graph` makes of the same conversation: the last words of the user, or
     of another speaker, are the line, the messages before it are the history, and system messages before the
     line become the scene, which follows the persona's description. Messages after the line, such as tool
-    calls with their results, follow the prompt unchanged. Messages with another speaker's `name` reach the
+    calls with their results or the beginning of the answer (AI messages without a name), follow the prompt
+    unchanged. Messages with another speaker's `name` reach the
     persona as that speaker's words. User messages must be text.
 
     Further keywords of a call (`seed`, `temperature`, `max_tokens`, `response_format`, …) are passed to the
@@ -269,14 +270,22 @@ class RoleChatModel(BaseChatModel):
                 yield self._chunk_in_role(chunk, provenance)
                 provenance = {}
 
+    def _conversation(self, messages: Sequence[BaseMessage]) -> Conversation:
+        """The caller's conversation; last AI messages without a name are the beginning of the answer."""
+        end = len(messages)
+        while end and _is_begun_answer(messages[end - 1]):
+            end -= 1
+        said = conversation_of(messages[:end], self._prompting.persona, user=self.user)
+        return said._replace(since=[*said.since, *messages[end:]])
+
     def _prompt(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
-        said = conversation_of(messages, self._prompting.persona, user=self.user)
+        said = self._conversation(messages)
         # Nothing is kept between calls, so there are no timed effects yet.
         found = self._prompting.look_up(said.history, said.line, {}, seed=seed)
         return self._composed(said, found.recalled)
 
     async def _prompt_async(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
-        said = conversation_of(messages, self._prompting.persona, user=self.user)
+        said = self._conversation(messages)
         found = await self._prompting.look_up_async(said.history, said.line, {}, seed=seed)
         return self._composed(said, found.recalled)
 
@@ -391,6 +400,11 @@ class _Prompt(NamedTuple):
 
     messages: list[BaseMessage]
     recalled: list[RecalledItem]
+
+
+def _is_begun_answer(message: BaseMessage) -> bool:
+    """Whether a model may go on with a message; an agent's finished one has its name."""
+    return isinstance(message, AIMessage) and not message.name and not message.tool_calls
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:

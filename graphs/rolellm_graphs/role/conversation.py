@@ -47,7 +47,7 @@ def conversation_of(
     if [message for message in messages if message.name or message.response_metadata]:
         messages = as_heard(messages, persona, user=user, agent=agent)
     places = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    if messages and isinstance(last := messages[-1], AIMessage) and last.name and not last.tool_calls:
+    if messages and isinstance(last := messages[-1], AIMessage) and not last.tool_calls:
         at, line, since = len(messages), GOES_ON[persona.language], []
     elif places:
         at = places[-1]
