@@ -220,7 +220,10 @@ TURN = st.one_of(
     WORDS.map(HumanMessage),
     WORDS.map(AIMessage),
     WORDS.map(lambda words: HumanMessage(words, name="watson")),
+    WORDS.map(lambda words: AIMessage(words, name="ada")),
+    WORDS.map(lambda words: AIMessage(words, name="jack")),
     st.builds(lambda: AIMessage("", tool_calls=[CALL])),
+    st.builds(lambda: AIMessage("", tool_calls=[CALL], name="jack")),
     WORDS.map(lambda words: ToolMessage(words, tool_call_id="1")),
     WORDS.map(SystemMessage),
 )

@@ -9,6 +9,7 @@ from helpers.cards import book, entry
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.runnables import ConfigurableField
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
@@ -156,6 +157,14 @@ def test_langgraphs_own_names_are_known() -> None:
     given = dict.fromkeys((*names, "x-request-id"), "1")
     graph = role_graph(ADA, model=model(), checkpointer=InMemorySaver())
     assert graph.invoke(said(), **by_configurable(**given))["messages"][-1].text == "Hm."
+
+
+def test_configurable_values_of_a_model_are_known() -> None:
+    inside: Any = model().configurable_fields(replies=ConfigurableField(id="script"))
+    graph = role_graph(ADA, model=inside, strategy="system")
+    assert graph.invoke(said(), **by_configurable(script=["Ha."]))["messages"][-1].text == "Ha."
+    with pytest.raises(SettingsError, match="'scripd'"):
+        graph.invoke(said(), **by_configurable(scripd=["Ha."]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,6 +107,14 @@ async def test_a_persona_that_a_call_chooses_answers(holmes: Persona) -> None:
         assert (answer.name, answer.text) == ("jack-sparrow", "Rum.")
 
 
+async def test_a_persona_remembers_a_user(holmes: Persona) -> None:
+    graph = role_graph(holmes, model=scripted("Elementary."), store=InMemoryStore())
+    with watched():
+        await graph.ainvoke(said("Who took the silver candlestick?"))
+        again = await graph.ainvoke(said("The candlestick?"))
+    assert [item for item in again["recalled"] if item["kind"] == "passage"]
+
+
 async def test_a_chinese_persona_answers() -> None:
     persona = Persona(id="mu", name="木兰", description="从军。", language="zh")
     graph = role_graph(persona, model=scripted("好。"), strategy="retrieval")

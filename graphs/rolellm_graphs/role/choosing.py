@@ -104,11 +104,12 @@ class ChoosingCalls:
         self._make = lru_cache(maxsize=_KEPT_MODELS)(make)
         self._schema = schema
         self._fields = frozenset(field.name for field in fields(schema))
-        self._known = self._fields | _LANGGRAPHS
         self._default = schema()
         self._chosen: OrderedDict[tuple[Any, ...], tuple[RoleContext, RoleVoice]] = OrderedDict()
         self._lock = threading.Lock()
         self.voice = self._voice_of(given)
+        # LangChain's models may have configurable values, too.
+        self._known = self._fields | _LANGGRAPHS | {spec.id for spec in self.voice.speaker.config_specs}
 
     def call(self) -> Call:
         """The running call's voice and options.

@@ -1,5 +1,6 @@
 """A persona's memories in a LangGraph store: what each user and the persona have said to each other."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -44,7 +45,7 @@ class StoredMemories:
     async def near_async(self, persona: Persona, user: str, line: str) -> list[RecalledPassage]:
         """The same for async callers."""
         found = await self._store.asearch(_namespace(persona, user), query=line, limit=_SEARCHED)
-        return _near(found, persona, line)
+        return await asyncio.to_thread(_near, found, persona, line)
 
     def keep(self, persona: Persona, user: str, said: str, answer: str) -> None:
         """Store an exchange; `said` names its speakers."""
