@@ -52,8 +52,8 @@ def test_each_python_example_of_the_guides_runs_and_prints(
     assert capsys.readouterr().out.strip()
 
 
-def test_the_guides_have_five_python_examples() -> None:
-    assert len(GUIDES_PYTHON) == 5
+def test_the_guides_have_six_python_examples() -> None:
+    assert len(GUIDES_PYTHON) == 6
 
 
 def python_blocks() -> list[Any]:

@@ -180,7 +180,8 @@ class TestSupervisor:
         assert form["properties"]["to"]["enum"] == ["sherlock-holmes", "jack-sparrow"]
         assert "Black Pearl" in prompt_of(asked[1])
         assert "Baker Street" in prompt_of(asked[3])
-        assert "Gone, mate." in prompt_of(asked[3]), "they share one conversation"
+        heard = "User: Where is the rum?\nJack Sparrow: Gone, mate.\nUser: Who took it?"
+        assert asked[3]["messages"][-1] == {"role": "user", "content": heard}, "they share one conversation"
 
     def test_the_embedded_model_hands_over_to_one_of_the_two(self, home: Path, place: Path) -> None:
         model = name_model("short", "llamacpp:smollm2", temperature=0, max_tokens=12)

@@ -1,7 +1,8 @@
 """A supervisor hands each line to one of two characters, who share one conversation.
 
-Each character is a graph, used as a node of this one. The supervisor is a model with structured output. The
-bundled model always gives valid output, but is too small to choose well, so use a larger one:
+Each character is a graph, used as a node of this one, and hears what the other has said as the other's
+words: “Jack Sparrow: Gone, mate.” The supervisor is a model with structured output. The bundled model
+always gives valid output, but is too small to choose well, so use a larger one:
 
     python docs/examples/supervisor.py
     ROLELLM_MODEL=openai:gpt-4o-mini python docs/examples/supervisor.py

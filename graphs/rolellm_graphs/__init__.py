@@ -22,7 +22,8 @@ from rolellm_graphs.events import (
 )
 from rolellm_graphs.profile import ProfileRequest, build_profile, profile_graph
 from rolellm_graphs.role.chat_model import RoleChatModel
-from rolellm_graphs.role.graph import RoleContext, RoleState, role_graph
+from rolellm_graphs.role.context import RoleContext
+from rolellm_graphs.role.graph import RoleState, role_graph
 from rolellm_graphs.role.retriever import PersonaRetriever
 from rolellm_graphs.role.tool import persona_tool
 from rolellm_graphs.scene.ensemble import Ensemble

@@ -16,7 +16,7 @@ from rolellm_agents.generation.trimming import cleaned, prompts_of, trim_to_last
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.description import description_of
-from rolellm_agents.prompting.prompts import Prompt, load_prompt
+from rolellm_agents.prompting.prompts import Prompt, load_prompt, load_prompts
 from rolellm_agents.recall.recalled import RecalledItem, RecalledPassage
 from rolellm_agents.reply_checks.labels import Label, answer_labels, question_labels
 from rolellm_agents.text import one_line
@@ -114,6 +114,11 @@ class ContextPrompts:
             ],
         }
         return kept if questions else {**kept, "unread": one_line(words, _KEPT_UNREAD)}
+
+    def prepare(self) -> None:
+        """Read the prompts' files and build the index, which may take a moment."""
+        load_prompts(self.persona.language)
+        self._prompting.look_up([], self.persona.name, {}, seed=0)
 
     def answering(self, asked: Pass, question: GeneratedQuestion, seed: int) -> list[BaseMessage]:
         """The messages that request the character's answer to a question."""

@@ -1,5 +1,6 @@
 """From a conversation to the messages for a model: recall, composition, and placement of inserts."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -13,12 +14,14 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.inserts import (
     authors_note,
     character_note,
+    has_card,
     lore_insert,
     scene_insert,
     user_persona_insert,
     with_card_prompts,
 )
 from rolellm_agents.prompting.placement import place_inserts
+from rolellm_agents.prompting.prompts import load_prompts
 from rolellm_agents.prompting.strategies import (
     Strategy,
     get_strategy,
@@ -88,11 +91,14 @@ class Prompting:
         self.persona = persona
         self.strategy = strategy_name(strategy)
         self.strategy_function = get_strategy(strategy)
-        self._user = user
+        self.user = user
+        """The display name of the person who talks with the persona."""
         self._lore = LoreRecall(persona, user=user, about_user=about_user, lorebooks=lorebooks)
+        self._has_card = has_card(persona)
         self._lookups = self._make_lookups(strategy, recall or RecallOptions(), memories)
-        self.looks_up_vectors = any(lookup.recaller.uses_vectors for lookup in self._lookups)
-        """Whether a lookup may take long, because it computes or requests embeddings."""
+        self._may_block = True
+        """Whether a lookup may take long: the first one reads files and builds the indexes, and others
+        compute or request embeddings."""
         self._notes = [*character_note(persona, user), *user_persona_insert(user, about_user)]
 
     @property
@@ -133,6 +139,20 @@ class Prompting:
         new = [item for item in passages if item["kind"] != "passage" or item["text"] not in active_texts]
         return LookedUp([*new, *active], activation.state.to_json())
 
+    async def look_up_async(
+        self, history: Sequence[BaseMessage], line: str, lore: Mapping[str, Any], *, seed: int | None = None
+    ) -> LookedUp:
+        """The same in an event loop: in a thread if it may take long, else at once.
+
+        After the first lookup, composing reads no files either.
+        """
+        if not self._may_block:
+            return self.look_up(history, line, lore, seed=seed)
+        await asyncio.to_thread(load_prompts, self.persona.language)
+        found = await asyncio.to_thread(self.look_up, history, line, lore, seed=seed)
+        self._may_block = any(lookup.recaller.uses_vectors for lookup in self._lookups)
+        return found
+
     def compose(
         self,
         history: Sequence[BaseMessage],
@@ -153,7 +173,7 @@ class Prompting:
             *scene_insert(scene),
             *(lore_insert(item) for item in recalled if item["kind"] == "lore"),
             *self._notes,
-            *authors_note(note, self.persona, self._user),
+            *authors_note(note, self.persona, self.user),
         ]
         return place_inserts(self._with_instruction(messages), inserts)
 
@@ -175,8 +195,9 @@ class Prompting:
         """
         if not messages:
             return []
-        instruction, *rest = with_card_prompts(messages, self.persona, self._user)
-        return [cacheable(instruction), *rest]
+        if self._has_card:
+            messages = with_card_prompts(messages, self.persona, self.user)
+        return [cacheable(messages[0]), *messages[1:]]
 
     def _make_lookups(
         self, strategy: str | Strategy, options: RecallOptions, memories: Sequence[Passage]
@@ -200,6 +221,6 @@ class Prompting:
             case "knowledge":
                 return knowledge_of(self.persona)
             case "lore":
-                return lore_of(self._lore.books, self.persona, self._user)
+                return lore_of(self._lore.books, self.persona, self.user)
             case "memory":
                 return []

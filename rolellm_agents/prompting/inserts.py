@@ -37,6 +37,11 @@ def lore_insert(lore: RecalledLore) -> PromptInsert:
     )
 
 
+def has_card(persona: Persona) -> bool:
+    """Whether the persona was made from a character card."""
+    return _card(persona) is not None
+
+
 def with_card_prompts(messages: Sequence[BaseMessage], persona: Persona, user: str) -> list[BaseMessage]:
     """Add a card's `system_prompt` and `post_history_instructions` as the V2 specification requires.
 

@@ -1,6 +1,8 @@
 """Find passages by BM25: by the words they share with a line, as RoleGPT does (arXiv 2310.00746, §3.2)."""
 
+import logging
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from rolellm_agents.recall.index import Hit
@@ -76,6 +78,15 @@ def _best(scores: "NDArray[np.float32]", k: int) -> list[int]:
     return [int(place) for place in (*above, *equal)]
 
 
+@cache
+def _quiet() -> None:
+    """Let bm25s log no less than warnings, once; it sets its logger's level to DEBUG when it is imported.
+
+    An application that sets up logging would show a line for each index.
+    """
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+
+
 class _Bm25:
     """bm25s over lists of words; hides its vocabulary of ids."""
 
@@ -83,6 +94,7 @@ class _Bm25:
         # The import loads numpy; commands that never search should not pay for that.
         import bm25s
 
+        _quiet()
         self._documents = len(documents)
         self._model = bm25s.BM25()
         if any(documents):

@@ -17,7 +17,8 @@ from rolellm_agents.scene.witness import present_in, witnessed
 from rolellm_agents.text.language import Language
 
 _BEGINS: dict[Language, str] = {"en": "[The scene begins.]", "zh": "【开始了。】"}
-_GOES_ON: dict[Language, str] = {"en": "[Nobody answers.]", "zh": "【没有人回答。】"}
+GOES_ON: dict[Language, str] = {"en": "[Nobody answers.]", "zh": "【没有人回答。】"}
+"""What a seat hears after its own turn if nobody has said anything since."""
 _REMEMBERED: dict[Language, str] = {"en": "[What you remember: {text}]", "zh": "【你记得的事：{text}】"}
 _BETWEEN: dict[Language, str] = {"en": ", ", "zh": "、"}
 _SENTENCES: dict[Language, str] = {"en": " ", "zh": ""}
@@ -80,11 +81,11 @@ def history_for(
         if line["speaker"] != seat or not is_turn(line):
             pending.append(render_line(loaded, line, seat))
             continue
-        opened = _GOES_ON[language] if turns else _BEGINS[language]
+        opened = GOES_ON[language] if turns else _BEGINS[language]
         turns.append(HumanMessage("\n".join([*(pending or [opened]), cue])))
         turns.append(AIMessage(render_own_line(loaded, line)))
         pending = []
-    opened = _GOES_ON[language] if turns else _BEGINS[language]
+    opened = GOES_ON[language] if turns else _BEGINS[language]
     return [*turns, HumanMessage("\n".join([*(pending or [opened]), cue]))]
 
 

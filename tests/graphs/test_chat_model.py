@@ -4,7 +4,7 @@ import asyncio
 import re
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from helpers.cards import book, entry, v2
@@ -33,13 +33,14 @@ from pydantic import BaseModel, Field, ValidationError
 
 from rolellm_agents.cards import Card
 from rolellm_agents.errors import MessageError, ModelError, PersonaError, SettingsError
+from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.persona import Demonstration, Knowledge, Persona
 from rolellm_agents.persona.from_card.conversion import persona_of
 from rolellm_agents.prompting.strategies import STRATEGIES
 from rolellm_agents.recall import RecallOptions
-from rolellm_graphs import RoleContext, role_graph
+from rolellm_graphs import PersonaRetriever, RoleContext, role_graph
 from rolellm_graphs.role.chat_model import RoleChatModel
 
 ADA = Persona(
@@ -104,6 +105,7 @@ async def test_every_way_of_asking_gives_the_models_answer_in_the_personas_name(
             "model_name": "scripted",
             "finish_reason": "stop",
             "persona": "ada",
+            "persona_name": "Ada",
             "strategy": "system",
         }
     assert model.invoke(LINE).name == (await model.ainvoke(LINE)).name == "ada"
@@ -113,12 +115,10 @@ async def test_every_way_of_asking_gives_the_models_answer_in_the_personas_name(
 async def test_an_answer_tells_what_came_to_mind() -> None:
     for answer in await each_way(chat(ANSWER, recall=RecallOptions(k=1)), LINE):
         (item,) = answer.response_metadata["recalled"]
-        assert item["text"] == "How many bees?\nThree hives of them."
-        assert (item["persona"], item["kind"], item["why"]) == (
-            "ada",
-            "demonstration",
-            "shares “bees”, “many”",
-        )
+        (document, *_) = PersonaRetriever(ADA).invoke(LINE)
+        assert document.page_content == "How many bees?\nThree hives of them."
+        why = "shares “bees”, “many”"
+        assert item == {"id": document.id, "kind": "demonstration", "source": "How many bees?", "why": why}
 
 
 async def test_keywords_of_a_call_reach_the_model_inside() -> None:
@@ -220,7 +220,10 @@ TURN = st.one_of(
     WORDS.map(HumanMessage),
     WORDS.map(AIMessage),
     WORDS.map(lambda words: HumanMessage(words, name="watson")),
+    WORDS.map(lambda words: AIMessage(words, name="ada")),
+    WORDS.map(lambda words: AIMessage(words, name="jack")),
     st.builds(lambda: AIMessage("", tool_calls=[CALL])),
+    st.builds(lambda: AIMessage("", tool_calls=[CALL], name="jack")),
     WORDS.map(lambda words: ToolMessage(words, tool_call_id="1")),
     WORDS.map(SystemMessage),
 )
@@ -287,7 +290,7 @@ def test_what_follows_the_line_stands_after_the_prompt_as_it_is() -> None:
 @pytest.mark.parametrize("messages", [[], [SystemMessage("It rains."), AIMessage("Good day!")]])
 def test_without_a_word_of_the_users_nothing_is_answered(messages: list[AnyMessage]) -> None:
     model = chat(ANSWER)
-    with pytest.raises(MessageError, match=r"^There is no user message.*add a HumanMessage\.$"):
+    with pytest.raises(MessageError, match=r"^There is no user message.*add a HumanMessage.*\.$"):
         model.invoke(messages)
     assert inside(model).calls == []
 
@@ -442,6 +445,12 @@ def test_a_choice_of_tools_reaches_the_model_inside() -> None:
     assert inner.options[0]["tool_choice"] == "count"
 
 
+class Number(BaseModel):
+    """A number from 1 to 3."""
+
+    number: Literal[1, 2, 3]
+
+
 class Tally(BaseModel):
     """A number of things."""
 
@@ -468,6 +477,21 @@ def test_structured_output_is_the_personas_own_call() -> None:
     assert (raw.name, raw.response_metadata["persona"]) == ("ada", "ada")
     assert inner.options[0]["temperature"] == 0.1
     assert told(heard.asked[0]) == told([HumanMessage(LINE)])
+
+
+def test_an_agent_gets_structured_output() -> None:
+    inner = tool_calling_model(calling("Tally", what="bees", number=3))
+    agent = create_agent(RoleChatModel(ADA, model=inner), [], response_format=Tally)
+    output = agent.invoke({"messages": [HumanMessage(LINE)]})
+    assert output["structured_response"] == Tally(what="bees", number=3)
+
+
+@pytest.mark.model
+def test_an_agent_gets_structured_output_of_the_embedded_model(small_model: ChatLlamaCpp) -> None:
+    inner = small_model.model_copy(update={"max_tokens": 60})
+    agent = create_agent(RoleChatModel(ADA, model=inner, strategy="system"), [], response_format=Number)
+    output = agent.invoke({"messages": [HumanMessage(LINE)]})
+    assert isinstance(output["structured_response"], Number)
 
 
 class Stubborn(ScriptedChatModel):

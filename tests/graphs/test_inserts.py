@@ -18,7 +18,8 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import persona_of
 from rolellm_graphs.role.chat_model import RoleChatModel
-from rolellm_graphs.role.graph import RoleContext, role_graph
+from rolellm_graphs.role.context import RoleContext
+from rolellm_graphs.role.graph import role_graph
 from rolellm_graphs.role.prompt_parts import parts_of
 
 NOTE = {"depth_prompt": {"prompt": "She is tired.", "depth": 2}}

@@ -366,7 +366,8 @@ def test_a_supervisor_sends_each_line_to_one_of_two_personas(tmp_path: Path, sav
     assert output["desk"] == "ada"
     assert (len(models["ada"].calls), len(models["ben"].calls)) == (2, 1)
     assert "Ben catches herring." in models["ben"].calls[0][0].text
-    assert models["ben"].calls[0][1].text == "How many stairs?", "it hears what was said before"
+    heard = "User: How many stairs?\nAda: Seventeen.\nUser: How many herring?"
+    assert models["ben"].calls[0][1].text == heard, "it hears what was said before, and by whom"
 
 
 def test_both_personas_answer_at_the_same_time() -> None:

@@ -91,7 +91,7 @@ def client(folder: Path, before: dict[Path, int]) -> Iterator[SyncLangGraphClien
     """One server for all tests."""
     port, log = _free_port(), folder / "log"
     url = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload"]
+    command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser"]
     with log.open("wb") as out:
         server = subprocess.Popen(
             [*command, "--port", str(port), "--config", str(ROOT / "langgraph.json")],

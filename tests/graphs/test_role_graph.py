@@ -256,17 +256,10 @@ async def test_the_callers_callbacks_tags_and_metadata_reach_the_model() -> None
 # What it is given
 
 
-@pytest.mark.parametrize(
-    "history",
-    [
-        [],
-        [AIMessage("Good day!")],
-        ["Hello.", AIMessage("Good day!"), SystemMessage("It is raining.")],
-    ],
-)
-def test_who_does_not_speak_last_is_not_answered(history: list[str | AnyMessage]) -> None:
+@pytest.mark.parametrize("history", [[], [SystemMessage("It is raining.")]])
+def test_nobody_is_not_answered(history: list[str | AnyMessage]) -> None:
     model = scripted(ANSWER)
-    with pytest.raises(MessageError, match="The last message must be the user's"):
+    with pytest.raises(MessageError, match="There is no user message that the persona could answer"):
         role_graph(ADA, model=model).invoke(said(*history))
     assert model.calls == []
 
@@ -276,8 +269,7 @@ def test_everything_of_the_history_survives_into_the_prompt(strategy: str) -> No
     model = scripted(ANSWER)
     call = {"name": "count", "args": {"what": "bees"}, "id": "call-1", "type": "tool_call"}
     history: list[AnyMessage] = [
-        SystemMessage("It is raining."),
-        HumanMessage("Count them.", name="watson"),
+        HumanMessage("Count them."),
         AIMessage("", tool_calls=[call]),
         ToolMessage("60,000", tool_call_id="call-1"),
         AIMessage("Sixty thousand.", name="ada", additional_kwargs={"mood": "proud"}),
@@ -478,7 +470,8 @@ async def test_it_is_a_node_of_another_graph() -> None:
         ("ai", ANSWER),
         ("system", "5 were said."),
     ]
-    assert lines(model.calls[1])[-4:] == [*expected, ("human", "Again?")]
+    assert lines(model.calls[1])[-3:] == [*expected[:2], ("human", "Again?")]
+    assert model.calls[1][0].text.endswith("2 were said."), "system messages are the scene"
     assert [options.get("seed") for options in model.options] == [3, None]
 
     other: RunnableConfig = {"configurable": {"thread_id": "2"}}

@@ -89,8 +89,10 @@ async def test_a_chat_models_run_shows_persona_strategy_model_and_what_was_recal
     assert metadata_of(run) == OF_ADA
     assert {"mine", *TAGS} == set(run.tags or ())
     assert (run.metadata["ls_provider"], run.metadata["app"]) == ("scripted", "shop")
-    assert "Three hives of them." in str(run.outputs)
-    assert "I counted the bees in May." in str(run.outputs)
+    assert "How many bees?" in str(run.outputs)
+    assert "ada, knowledge 1" in str(run.outputs)
+    assert "I counted the bees in May." not in str(run.outputs)
+    assert "Three hives of them." not in str(run.outputs)
     assert "Ada counts everything." not in str(run.serialized)
 
 

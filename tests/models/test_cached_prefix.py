@@ -23,7 +23,7 @@ from rolellm_agents.models.local import cacheable, cached_prefix
 from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs import RoleChatModel, Session, role_graph
-from rolellm_graphs.role.graph import RoleContext
+from rolellm_graphs.role.context import RoleContext
 
 PERSONA = "You are Ada, who keeps the lighthouse and counts everything that she sees. " * 4
 LINE = HumanMessage("How many stairs?")

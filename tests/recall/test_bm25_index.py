@@ -1,6 +1,8 @@
 """Which passages are nearest to a line by the words they share."""
 
 import math
+import subprocess
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -287,3 +289,15 @@ def test_fewer_are_the_first_of_more(texts: list[list[str]], query: list[str], k
     every = index.search(" ".join(query), len(texts))
     assert index.search(" ".join(query), k) == every[:k]
     assert len(set(texts_of(every))) == len({" ".join(words) for words in texts})
+
+
+def test_an_application_that_logs_hears_nothing_of_others() -> None:
+    code = (
+        "import logging; logging.basicConfig(level=logging.DEBUG)\n"
+        "from rolellm_agents.recall.bm25 import Bm25Index\n"
+        "from rolellm_agents.recall import Passage\n"
+        "index = Bm25Index([Passage('memory', 'The lamp is lit.', 'x')], 'en')\n"
+        "assert index.search('lamp', 1) and index.search('', 1)\n"
+    )
+    logged = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert logged.stderr == ""

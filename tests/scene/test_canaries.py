@@ -45,7 +45,7 @@ from rolellm_agents.scene.view import instruction_for
 from rolellm_agents.transcript import Transcript
 from rolellm_agents.transcript.message import Kind
 from rolellm_graphs.events import SceneEvent, TurnFailed
-from rolellm_graphs.role.graph import RoleContext
+from rolellm_graphs.role.context import RoleContext
 from rolellm_graphs.scene import directing as directing_module
 from rolellm_graphs.scene import narrating as narrating_module
 from rolellm_graphs.scene import speaking as speaking_module

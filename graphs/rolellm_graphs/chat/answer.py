@@ -19,7 +19,8 @@ from rolellm_graphs.chat.recording import Recording
 from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone, Prompted, Recalled, TurnFailed, Waiting
 from rolellm_graphs.role.backoff import BACKOFF
-from rolellm_graphs.role.graph import RoleContext, RoleInput
+from rolellm_graphs.role.context import RoleContext
+from rolellm_graphs.role.graph import RoleInput
 from rolellm_graphs.role.prompt_parts import parts_of
 
 _STEPS = 10

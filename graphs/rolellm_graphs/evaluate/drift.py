@@ -214,7 +214,7 @@ class _Conversation:
 
     async def _turn(self, turn: int) -> dict[str, Any]:
         asked = await self._question(turn)
-        found = self._prompting.look_up(self._history, asked.text, {}, seed=self._seed)
+        found = await self._prompting.look_up_async(self._history, asked.text, {}, seed=self._seed)
         messages = self._prompting.compose(self._history, found.recalled, asked.text)
         reply = await self._calls.say(messages, seed=self._seed)
         self._tokens += reply.tokens

@@ -166,7 +166,7 @@ class ReplyMaker:
     async def _make(self, generation: Generation, planned: PlannedReply, prompting: Prompting) -> None:
         async def make() -> dict[str, Any]:
             started = time.perf_counter()
-            found = prompting.look_up([], planned.sample.question, {}, seed=self._seed)
+            found = await prompting.look_up_async([], planned.sample.question, {}, seed=self._seed)
             messages = prompting.compose([], found.recalled, planned.sample.question)
             reply = await generation.calls.say(messages, seed=self._seed)
             return _item(planned, reply, [one["why"] for one in found.recalled], started)

@@ -5,6 +5,7 @@ writes questions with its confidence and a reason, and answers them in the chara
 based on the line that the question cites; faults of questions and answers are labelled.
 """
 
+import asyncio
 import operator
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -282,6 +283,7 @@ class _CharacterQuestions:
     async def _ask(self, place: int, wanted: PlannedItem, most: int) -> list[dict[str, Any]]:
         asked = self.character.passes[place]
         attributes = self._drawn(place)
+        await asyncio.to_thread(self._prompts.prepare)
 
         async def make() -> dict[str, Any]:
             seed = seed_of(self._seed, wanted["key"])

@@ -109,7 +109,7 @@ def rolegpt_graph(prompting: Prompting, answer: Answer, *, seed: int = 0) -> Rol
     """
 
     async def compose(state: RowState) -> dict[str, Any]:
-        found = prompting.look_up([], state["instruction"], {}, seed=seed)
+        found = await prompting.look_up_async([], state["instruction"], {}, seed=seed)
         messages = prompting.compose([], found.recalled, state["instruction"])
         return {"prompt": messages_to_dict(messages)}
 

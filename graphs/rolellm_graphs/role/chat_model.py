@@ -4,7 +4,6 @@
 # run, and streams and usage counts would contain each token twice.
 # ruff: noqa: SLF001
 
-import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -34,22 +33,24 @@ from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.prompting.strategies import STRATEGIES, Strategy
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
-from rolellm_graphs.role.conversation import conversation_of
+from rolellm_graphs.role.conversation import Conversation, conversation_of
 from rolellm_graphs.role.replaced_model import with_model
-from rolellm_graphs.tracing.tags import RECALLED, recalled_documents, run_metadata, run_tags
+from rolellm_graphs.tracing.tags import RECALLED, recalled_sources, run_metadata, run_tags
 
 
 class RoleChatModel(BaseChatModel):
     """A persona that answers like any LangChain chat model; another model inside it generates the answers.
 
-    The prompt is the one that `role_graph` makes of the same conversation: the last `HumanMessage` is the
-    line, the messages before it are the history, and system messages before the line become the scene,
-    which follows the persona's description. Messages after the line, such as tool calls with their results,
-    follow the prompt unchanged. User messages must be text.
+    The prompt is the one that `role_graph` makes of the same conversation: the last words of the user, or
+    of another speaker, are the line, the messages before it are the history, and system messages before the
+    line become the scene, which follows the persona's description. Messages after the line, such as tool
+    calls with their results or the beginning of the answer (AI messages without a name), follow the prompt
+    unchanged. Messages with another speaker's `name` reach the
+    persona as that speaker's words. User messages must be text.
 
     Further keywords of a call (`seed`, `temperature`, `max_tokens`, `response_format`, …) are passed to the
     model inside. The answer has the persona's id as its `name`; its `response_metadata` are those of the
-    model inside, with `persona`, `strategy` and, if anything was recalled, `recalled`.
+    model inside, with `persona`, `persona_name`, `strategy` and, if anything was recalled, `recalled`.
 
     The model keeps nothing between calls, so timed effects of lorebooks (sticky, cooldown) restart with
     each call; use `role_graph` with a checkpointer for them.
@@ -269,19 +270,28 @@ class RoleChatModel(BaseChatModel):
                 yield self._chunk_in_role(chunk, provenance)
                 provenance = {}
 
+    def _conversation(self, messages: Sequence[BaseMessage]) -> Conversation:
+        """The caller's conversation; last AI messages without a name are the beginning of the answer."""
+        end = len(messages)
+        while end and _is_begun_answer(messages[end - 1]):
+            end -= 1
+        said = conversation_of(messages[:end], self._prompting.persona, user=self.user)
+        return said._replace(since=[*said.since, *messages[end:]])
+
     def _prompt(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
-        conversation = conversation_of(messages)
+        said = self._conversation(messages)
         # Nothing is kept between calls, so there are no timed effects yet.
-        recalled = self._prompting.look_up(conversation.history, conversation.line, {}, seed=seed).recalled
-        prompt = self._prompting.compose(
-            conversation.history, recalled, conversation.line, scene=conversation.scene
-        )
-        return _Prompt([*prompt, *conversation.since], recalled)
+        found = self._prompting.look_up(said.history, said.line, {}, seed=seed)
+        return self._composed(said, found.recalled)
 
     async def _prompt_async(self, messages: Sequence[BaseMessage], seed: int | None) -> "_Prompt":
-        if self._prompting.looks_up_vectors:
-            return await asyncio.to_thread(self._prompt, messages, seed)
-        return self._prompt(messages, seed)
+        said = self._conversation(messages)
+        found = await self._prompting.look_up_async(said.history, said.line, {}, seed=seed)
+        return self._composed(said, found.recalled)
+
+    def _composed(self, said: Conversation, recalled: list[RecalledItem]) -> "_Prompt":
+        prompt = self._prompting.compose(said.history, recalled, said.line, scene=said.scene)
+        return _Prompt([*prompt, *said.since], recalled)
 
     def _options(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         own = {"temperature": self.temperature, "max_tokens": self.max_tokens}
@@ -304,9 +314,8 @@ class RoleChatModel(BaseChatModel):
 
     def _provenance(self, prompt: "_Prompt") -> dict[str, Any]:
         """Provenance for an answer's `response_metadata`."""
-        documents = recalled_documents(self._prompting.persona, prompt.recalled)
-        recalled = [{"text": one.page_content, **one.metadata} for one in documents]
-        provenance = {"persona": self.persona.id, "strategy": self.strategy}
+        recalled = recalled_sources(self._prompting.persona, prompt.recalled)
+        provenance = run_metadata(self.persona, self.strategy)
         return {**provenance, **({RECALLED: recalled} if recalled else {})}
 
     def _in_role(self, result: ChatResult, prompt: "_Prompt") -> ChatResult:
@@ -338,6 +347,11 @@ class RoleChatModel(BaseChatModel):
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return self.model._get_ls_params(stop=self._stop(stop), **self._options(kwargs))
+
+    @property
+    def model_name(self) -> str:
+        """The name of the model inside, by which LangChain's agents choose a form of structured output."""
+        return describe_model(self.model)
 
     @property
     def _llm_type(self) -> str:
@@ -386,6 +400,11 @@ class _Prompt(NamedTuple):
 
     messages: list[BaseMessage]
     recalled: list[RecalledItem]
+
+
+def _is_begun_answer(message: BaseMessage) -> bool:
+    """Whether a model may go on with a message; an agent's finished one has its name."""
+    return isinstance(message, AIMessage) and not message.name and not message.tool_calls
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,51 +3,66 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.errors import MessageError
 from rolellm_agents.models.reasoning import without_reasoning
+from rolellm_agents.persona import Persona
+from rolellm_agents.scene.view import GOES_ON
+from rolellm_graphs.role.hearing import as_heard, refuse_more_than_words
 
 
 class Conversation(NamedTuple):
-    """A caller's messages, split at the last user message."""
+    """A caller's messages, split at the line that is answered."""
 
     scene: str
     """The caller's system messages, joined with blank lines."""
     history: list[BaseMessage]
     line: str
-    """The user's line."""
+    """What the persona answers: the last words of the user's or of other speakers."""
     since: list[BaseMessage]
     """The messages after the line, such as tool calls and their results."""
 
 
-def conversation_of(messages: Sequence[BaseMessage]) -> Conversation:
-    """Split a caller's messages at the last user message.
+def conversation_of(
+    messages: Sequence[BaseMessage], persona: Persona, *, user: str, agent: str | None = None
+) -> Conversation:
+    """Split a caller's messages at the line that the persona answers.
+
+    The line is the last message that somebody else said, as `as_heard` converts it. If the last message is
+    the persona's own answer, nobody has said anything since, and the line says so, as in scenes.
 
     Args:
         messages: in order. System messages before the line become the scene; later ones stay in place.
+        persona: who answers.
+        user: the display name of the person who talks with it.
+        agent: the name under which other agents know the persona, in addition to its id and name.
 
     Raises:
-        MessageError: there is no user message, or a user message contains more than text.
+        MessageError: there is nothing to answer, or a message contains more than text.
     """
-    at = next((at for at, one in reversed([*enumerate(messages)]) if isinstance(one, HumanMessage)), None)
-    if at is None:
-        raise MessageError("There is no user message that the persona could answer; add a HumanMessage.")
-    for message in messages[: at + 1]:
-        if isinstance(message, HumanMessage):
-            _refuse_more_than_words(message)
+    for message in messages:
+        if isinstance(message, HumanMessage) and not isinstance(message.content, str):
+            refuse_more_than_words(message)
+    if [message for message in messages if message.name or message.response_metadata]:
+        messages = as_heard(messages, persona, user=user, agent=agent)
+    places = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    if messages and isinstance(last := messages[-1], AIMessage) and not last.tool_calls:
+        at, line, since = len(messages), GOES_ON[persona.language], []
+    elif places:
+        at = places[-1]
+        line, since = messages[at].text, list(messages[at + 1 :])
+    else:
+        raise MessageError(
+            "There is no user message that the persona could answer, nor another speaker's; "
+            'add a HumanMessage, as in {"messages": [("user", "…")]}.'
+        )
     before = messages[:at]
     scene = [one.text for one in before if isinstance(one, SystemMessage) and one.text.strip()]
-    # Histories of other programs may contain what a model has thought.
-    history = [without_reasoning(one) for one in before if not isinstance(one, SystemMessage)]
-    return Conversation("\n\n".join(scene), history, messages[at].text, list(messages[at + 1 :]))
-
-
-def _refuse_more_than_words(message: HumanMessage) -> None:
-    for block in message.content:
-        kind = block.get("type", "unknown") if isinstance(block, dict) else "text"
-        if kind != "text":
-            raise MessageError(
-                f"A user message contains a part of the type {kind!r}, but a persona accepts only text; "
-                "leave it out, or describe its content."
-            )
+    history = [
+        # Histories of other programs may contain what a model has thought.
+        without_reasoning(one) if isinstance(one, AIMessage) else one
+        for one in before
+        if not isinstance(one, SystemMessage)
+    ]
+    return Conversation("\n\n".join(scene), history, line, since)

@@ -4,39 +4,32 @@ Its state extends `MessagesState`, so it works alone, as a node of another graph
 through `invoke`, `stream` and their async variants.
 """
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    messages_from_dict,
-    messages_to_dict,
-)
+from langchain_core.messages import AIMessage, HumanMessage, messages_from_dict, messages_to_dict
+from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
-from rolellm_agents.errors import MessageError
-from rolellm_agents.models.catalog import describe_model, get_model
-from rolellm_agents.models.reasoning import without_reasoning
-from rolellm_agents.models.separated import separated
-from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.persona.from_card.conversion import with_macros
-from rolellm_agents.prompting.composer import Prompting
-from rolellm_agents.prompting.default_strategy import default_strategy
+from rolellm_agents.models.catalog import get_model
+from rolellm_agents.persona import Persona
+from rolellm_agents.prompting.composer import LookedUp, Prompting
 from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
 from rolellm_graphs.role.call_context import context_of
+from rolellm_graphs.role.choosing import Call, Chooser, ChoosingCalls, RoleVoice, role_voice
+from rolellm_graphs.role.context import RoleContext
+from rolellm_graphs.role.conversation import conversation_of
 from rolellm_graphs.role.model_node import ModelNode, ModelRequest, Node
-from rolellm_graphs.tracing.tags import run_metadata, run_tags, trace_recalled, trace_recalled_async
+from rolellm_graphs.role.stored_memories import StoredMemories
+from rolellm_graphs.tracing.tags import trace_recalled, trace_recalled_async
 
 
 class RoleInput(MessagesState, total=False):
@@ -70,22 +63,7 @@ class RoleOutput(MessagesState):
     lore: dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoleContext:
-    """Options of one call that are not part of the conversation."""
-
-    seed: int | None = None
-    """Sampling seed of this answer; the model's own when None."""
-    note: str = ""
-    """The author's note, placed in the prompt a few messages before its end."""
-    answer_prefix: str = ""
-    """Prefix that the answer continues; the returned message holds only the continuation."""
-    scene: str = ""
-    """What the persona knows of its scene, placed after its description."""
-    stop: tuple[str, ...] = ()
-    """Stop sequences."""
-    sampling: Mapping[str, Any] = field(default_factory=dict)
-    """Further options of the model's call, such as `temperature`."""
+RoleGraph = CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]
 
 
 def role_graph(
@@ -94,107 +72,185 @@ def role_graph(
     model: BaseChatModel | str = DEFAULT_MODEL,
     strategy: str | Strategy | None = None,
     checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
     user: str = DEFAULT_USER,
     lorebooks: Sequence[Lorebook] = (),
     recall: RecallOptions | None = None,
     memories: Sequence[Passage] = (),
-) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
-    """Build the graph in which `persona` answers the last of the `messages`.
+    name: str | None = None,
+    make: Callable[[str], BaseChatModel] = get_model,
+    context_schema: type[RoleContext] = RoleContext,
+) -> RoleGraph:
+    """Build the graph in which `persona` answers the last of the `messages`, whoever said it.
+
+    Words of other personas, agents and people (messages with another `name`) reach the persona as theirs,
+    not as its own or its user's. System messages become the scene, after its description.
+
+    A call may choose another `persona`, `user`, `model`, `strategy`, `lorebooks` and `memories`, in its
+    `context` or, if the graph is called by itself, as `configurable` values.
 
     Args:
         persona: a persona, or its id, name or path.
         model: any LangChain chat model, or a spec for `get_model`.
         strategy: a strategy or its name; the model's preferred strategy when None.
         checkpointer: any LangGraph checkpointer; None keeps nothing between calls.
+        store: any LangGraph store, in which the persona keeps what it and each user say to each other, and
+            from which it remembers other conversations. Users are told apart by the configurable value
+            `user_id`, or by the user's name.
         user: the display name of the person who talks with it, for `{{user}}` in cards.
         lorebooks: further lorebooks beside the persona's own.
         recall: how passages are looked up; the strategy's method when None.
         memories: passages of earlier conversations, as `rolellm_agents.recall.memories_of` reads them.
+        name: the graph's name, under which other agents know the persona, and the `name` of its answers;
+            the persona's id when None.
+        make: creates a model from a spec.
+        context_schema: `RoleContext`, or a subclass with further values of your own.
 
     Raises:
         PersonaError: there is no such persona.
         ModelError: there is no such model.
         SettingsError: there is no such strategy.
     """
-    found = load_persona(persona) if isinstance(persona, str) else persona
-    played = with_macros(found, user)
-    chat_model = get_model(model) if isinstance(model, str) else model
-    prompting = Prompting(
-        played,
-        strategy or default_strategy(model),
-        user=user,
-        lorebooks=lorebooks,
-        recall=recall,
-        memories=memories,
-    )
-    return prompted_role_graph(prompting, chat_model, checkpointer=checkpointer)
+    given = {
+        "persona": persona,
+        "user": user,
+        "model": model,
+        "strategy": strategy,
+        "lorebooks": lorebooks,
+        "memories": memories,
+    }
+    chooser = ChoosingCalls(given, recall=recall, make=make, schema=context_schema)
+    nodes = _RoleNodes(chooser, chooser.voice, name, store)
+    return _compiled(nodes, chooser.voice, name, context_schema, checkpointer, store)
 
 
-def prompted_role_graph(
-    prompting: Prompting, chat_model: BaseChatModel, *, checkpointer: Checkpointer = None
-) -> CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]:
-    """Build the same graph from an existing `Prompting`."""
-    speaker = separated(chat_model)
+def prompted_role_graph(prompting: Prompting, chat_model: BaseChatModel) -> RoleGraph:
+    """Build the same graph from an existing `Prompting`, which its calls cannot replace."""
+    voice = role_voice(prompting, chat_model)
+    return _compiled(_RoleNodes(_AsBuilt(voice), voice), voice)
 
-    def look_up(state: RoleState) -> dict[str, Any]:
-        history, line = _split(state["messages"])
-        found = prompting.look_up(history, line, state.get("lore", {}), seed=context_of(RoleContext).seed)
-        update: dict[str, Any] = {"recalled": found.recalled}
-        return update if found.lore is None else {**update, "lore": found.lore}
 
-    def recall(state: RoleState) -> dict[str, Any]:
-        update = look_up(state)
-        trace_recalled(prompting.persona, state["messages"][-1].text, update["recalled"])
-        return update
+class _AsBuilt:
+    """Calls that are all answered by the same voice."""
 
-    async def recall_async(state: RoleState) -> dict[str, Any]:
-        update = await asyncio.to_thread(look_up, state) if prompting.looks_up_vectors else look_up(state)
-        await trace_recalled_async(prompting.persona, state["messages"][-1].text, update["recalled"])
-        return update
+    def __init__(self, voice: RoleVoice) -> None:
+        self._voice = voice
 
-    def compose(state: RoleState) -> dict[str, Any]:
-        history, line = _split(state["messages"])
-        context = context_of(RoleContext)
-        prompt = prompting.compose(history, state["recalled"], line, note=context.note, scene=context.scene)
+    def call(self) -> Call:
+        return Call(self._voice, context_of(RoleContext))
+
+    async def call_async(self) -> Call:
+        return Call(self._voice, context_of(RoleContext))
+
+
+class _RoleNodes:
+    """The nodes of a role graph."""
+
+    def __init__(
+        self, chooser: Chooser, built: RoleVoice, name: str | None = None, store: BaseStore | None = None
+    ) -> None:
+        self._chooser = chooser
+        self._built = built
+        self._name = name
+        self._memories = None if store is None else StoredMemories(store)
+
+    def recall(self, state: RoleState) -> dict[str, Any]:
+        voice, context = self._chooser.call()
+        prompting = voice.prompting
+        said = conversation_of(state["messages"], prompting.persona, user=prompting.user, agent=self._name)
+        found = prompting.look_up(said.history, said.line, state.get("lore", {}), seed=context.seed)
+        if self._memories:
+            found.recalled.extend(self._memories.near(prompting.persona, prompting.user, said.line))
+        if found.recalled:
+            trace_recalled(prompting.persona, said.line, found.recalled)
+        return _recalled(found)
+
+    async def recall_async(self, state: RoleState) -> dict[str, Any]:
+        voice, context = await self._chooser.call_async()
+        prompting, persona = voice.prompting, voice.prompting.persona
+        said = conversation_of(state["messages"], persona, user=prompting.user, agent=self._name)
+        lore = state.get("lore", {})
+        found = await prompting.look_up_async(said.history, said.line, lore, seed=context.seed)
+        if self._memories:
+            found.recalled.extend(await self._memories.near_async(persona, prompting.user, said.line))
+        if found.recalled:
+            await trace_recalled_async(persona, said.line, found.recalled)
+        return _recalled(found)
+
+    def compose(self, state: RoleState) -> dict[str, Any]:
+        voice, context = self._chooser.call()
+        prompting = voice.prompting
+        said = conversation_of(state["messages"], prompting.persona, user=prompting.user, agent=self._name)
+        scene = "\n\n".join([text for text in (context.scene, said.scene) if text])
+        prompt = prompting.compose(
+            said.history, state["recalled"], said.line, note=context.note, scene=scene
+        )
         prefix = [AIMessage(context.answer_prefix)] if context.answer_prefix else []
-        return {"prompt": messages_to_dict([*prompt, *prefix])}
+        return {"prompt": messages_to_dict([*prompt, *said.since, *prefix])}
 
-    def prompted(state: RoleState) -> ModelRequest:
-        return ModelRequest(speaker, messages_from_dict(state["prompt"]), _call_options(), speaker)
+    def prompted(self, state: RoleState) -> ModelRequest:
+        voice, context = self._chooser.call()
+        options: dict[str, Any] = {} if context.seed is None else {"seed": context.seed}
+        if context.stop:
+            options["stop"] = list(context.stop)
+        if voice is not self._built:  # whose tags and metadata the whole graph has
+            options["config"] = RunnableConfig(tags=voice.tags, metadata=dict(voice.metadata))
+        options |= context.sampling
+        return ModelRequest(voice.speaker, messages_from_dict(state["prompt"]), options, voice.speaker)
 
-    def in_role(_: RoleState, answer: AIMessage) -> dict[str, Any]:
-        return {"messages": [answer.model_copy(update={"name": prompting.persona.id})]}
+    def in_role(self, _: RoleState, answer: AIMessage) -> dict[str, Any]:
+        voice, _context = self._chooser.call()
+        update = {
+            "name": self._name or voice.prompting.persona.id,
+            "response_metadata": {**answer.response_metadata, **voice.signature},
+        }
+        return {"messages": [answer.model_copy(update=update)]}
 
-    builder = StateGraph(
-        RoleState, context_schema=RoleContext, input_schema=_INPUT, output_schema=RoleOutput
-    )
-    builder.add_node("recall", Node(recall, recall_async))
-    builder.add_node("compose", Node(compose))
-    builder.add_node("speak", ModelNode(prompted, in_role, name="speak"))
+    def remember(self, state: RoleState) -> dict[str, Any]:
+        if self._memories:
+            self._memories.keep(*self._exchange(state))
+        return {}
+
+    async def remember_async(self, state: RoleState) -> dict[str, Any]:
+        if self._memories:
+            await self._memories.keep_async(*self._exchange(state))
+        return {}
+
+    def _exchange(self, state: RoleState) -> tuple[Persona, str, str, str]:
+        """The persona, its user, what was said to the persona and by whom, and its answer."""
+        prompting = self._chooser.call().voice.prompting
+        persona, messages = prompting.persona, state["messages"]
+        said = conversation_of(messages[:-1], persona, user=prompting.user, agent=self._name)
+        is_users = any(one.text == said.line for one in messages if isinstance(one, HumanMessage))
+        heard = f"{prompting.user}: {said.line}" if is_users else said.line
+        return persona, prompting.user, heard, messages[-1].text
+
+
+def _compiled(
+    nodes: _RoleNodes,
+    voice: RoleVoice,
+    name: str | None = None,
+    schema: type[RoleContext] = RoleContext,
+    checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
+) -> RoleGraph:
+    builder = StateGraph(RoleState, context_schema=schema, input_schema=_INPUT, output_schema=RoleOutput)
+    builder.add_node("recall", Node(nodes.recall, nodes.recall_async))
+    builder.add_node("compose", Node(nodes.compose))
+    builder.add_node("speak", ModelNode(nodes.prompted, nodes.in_role, name="speak"))
     builder.add_edge(START, "recall")
     builder.add_edge("recall", "compose")
     builder.add_edge("compose", "speak")
-    builder.add_edge("speak", END)
-    graph = builder.compile(checkpointer=checkpointer, name=prompting.persona.id)
-    persona, strategy = prompting.persona, prompting.strategy
-    return graph.with_config(
-        tags=run_tags(persona, strategy),
-        metadata=run_metadata(persona, strategy, describe_model(chat_model)),
-    )
+    if store is None:
+        builder.add_edge("speak", END)
+    else:
+        builder.add_node("remember", Node(nodes.remember, nodes.remember_async))
+        builder.add_edge("speak", "remember")
+        builder.add_edge("remember", END)
+    graph = builder.compile(checkpointer=checkpointer, store=store, name=name or voice.prompting.persona.id)
+    return graph.with_config(tags=voice.tags, metadata=voice.metadata)
 
 
-def _call_options() -> dict[str, Any]:
-    context = context_of(RoleContext)
-    options: dict[str, Any] = {} if context.seed is None else {"seed": context.seed}
-    return options | ({"stop": list(context.stop)} if context.stop else {}) | dict(context.sampling)
-
-
-def _split(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], str]:
-    """The history and the user's line."""
-    if not messages or not isinstance(messages[-1], HumanMessage):
-        raise MessageError(
-            "The last message must be the user's, so that the persona can answer it; "
-            'put {"messages": [("user", "…")]} in.'
-        )
-    # Histories of other programs may contain what a model has thought.
-    return [without_reasoning(message) for message in messages[:-1]], messages[-1].text
+def _recalled(found: LookedUp) -> dict[str, Any]:
+    lore = {} if found.lore is None else {"lore": found.lore}
+    return {"recalled": found.recalled, **lore}

@@ -17,6 +17,7 @@ from langgraph.types import Checkpointer, interrupt
 
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.prompting.prompts import load_prompts
 from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecallOptions
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, cast_scene, load_scene
@@ -107,6 +108,7 @@ def scene_graph(
 
 def staged_scene_graph(ensemble: Ensemble, *, checkpointer: Checkpointer = None) -> SceneGraph:
     """Build the same graph from an existing ensemble."""
+    load_prompts(ensemble.loaded.scene.language)  # read here, not in an event loop
     nodes = _SceneNodes(ensemble)
     builder = StateGraph(
         SceneState, context_schema=SceneContext, input_schema=SceneInput, output_schema=SceneOutput

@@ -16,7 +16,8 @@ from rolellm_agents.scene.utterances import Utterance, parse_utterance
 from rolellm_agents.scene.view import history_for, instruction_for, known_names
 from rolellm_agents.scene.witness import present_in, witnessed
 from rolellm_graphs.chat.recording import final_provenance
-from rolellm_graphs.role.graph import RoleContext, RoleInput
+from rolellm_graphs.role.context import RoleContext
+from rolellm_graphs.role.graph import RoleInput
 from rolellm_graphs.role.model_node import ModelNode, ModelRequest, Node
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.state import Attempt, SceneState

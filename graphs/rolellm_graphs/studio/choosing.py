@@ -2,21 +2,19 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import fields
 from functools import cache, lru_cache
-from importlib.resources import files
-from typing import Annotated, Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 
-from rolellm_agents.errors import RoleLLMError, SettingsError
+from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.models.catalog import get_model
-from rolellm_agents.prompting import prompts
-from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.prompting.prompts import load_prompts
 from rolellm_agents.text.language import Language
 from rolellm_agents.text.words import weight
+from rolellm_graphs.role.call_context import configured
 from rolellm_graphs.runs.items import AT_ONCE, prepared
 
 PersonaName: TypeAlias = Annotated[
@@ -71,17 +69,7 @@ def chosen(config: RunnableConfig, choice: type[_Choice]) -> _Choice:
     Raises:
         SettingsError: a value has the wrong type for its field.
     """
-    given: dict[str, Any] = config.get("configurable", {})
-    names = [field.name for field in fields(choice)]  # type: ignore[arg-type]  # a dataclass
-    values = {name: given[name] for name in names if given.get(name) not in (None, "")}
-    try:
-        return TypeAdapter(choice).validate_python(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0])
-        raise SettingsError(
-            f"{name!r} cannot be {values[name]!r} ({first['msg'].lower()}); choose another."
-        ) from error
+    return configured(choice, config.get("configurable", {}))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -116,6 +104,5 @@ def cached_model_for_many(
 def _read_texts() -> None:
     """Read the files that nodes would otherwise read in the server's event loop."""
     for language in _LANGUAGES:
-        for file in (files(prompts) / language).iterdir():
-            load_prompt(file.name.removesuffix(".md"), language)
+        load_prompts(language)
         weight("", language)

@@ -1,16 +1,16 @@
 """The role graph for `langgraph dev`: one persona, one conversation."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import MessagesState
-from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from rolellm_agents.config.settings import DEFAULT_USER, load_settings
 from rolellm_agents.prompting.default_strategy import default_strategy
-from rolellm_graphs.role.graph import RoleContext, RoleOutput, RoleState, role_graph
+from rolellm_graphs.role.context import RoleContext
+from rolellm_graphs.role.graph import RoleGraph, role_graph
 from rolellm_graphs.studio.choosing import (
     MaxTokens,
     ModelSpec,
@@ -19,8 +19,6 @@ from rolellm_graphs.studio.choosing import (
     build,
     cached_model,
 )
-
-RoleGraph = CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +47,11 @@ async def role(config: RunnableConfig) -> RoleGraph:
 def _graph(choice: RoleChoice) -> RoleGraph:
     settings = load_settings()
     spec = choice.model or settings.model
-    model = cached_model(spec, temperature=choice.temperature, max_tokens=choice.max_tokens)
-    strategy = choice.strategy or settings.strategy or default_strategy(spec)
-    graph = role_graph(choice.persona, model=model, strategy=strategy, user=choice.user)
-    return graph.copy({"context_schema": RoleChoice})
+    return role_graph(
+        choice.persona,
+        model=spec,
+        strategy=choice.strategy or settings.strategy or default_strategy(spec),
+        user=choice.user,
+        make=partial(cached_model, temperature=choice.temperature, max_tokens=choice.max_tokens),
+        context_schema=RoleChoice,
+    )

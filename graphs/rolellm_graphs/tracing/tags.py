@@ -17,8 +17,12 @@ from langchain_core.runnables.config import (
 
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.persona import Persona
-from rolellm_agents.recall import RecalledItem
+from rolellm_agents.recall import Passage, RecalledItem
+from rolellm_agents.recall.passages import Kind
+from rolellm_agents.text import one_line
 
+_SHOWN = 60
+"""The most characters of a title, which may be a user's whole line, or of a place."""
 RECALLED = "recalled"
 """The name of the run that reports recalled items, and their key in `response_metadata`."""
 
@@ -46,6 +50,23 @@ def recalled_documents(persona: Persona, recalled: Sequence[RecalledItem]) -> li
     The persona's macros are replaced.
     """
     return list(_documents(persona, recalled))
+
+
+def recalled_sources(persona: Persona, recalled: Sequence[RecalledItem]) -> list[dict[str, Any]]:
+    """Where recalled items come from, for an answer's `response_metadata`, without their texts.
+
+    An answer is stored again with each checkpoint, so the texts would be copied many times. The `id` is
+    that of the document which `PersonaRetriever` finds.
+    """
+    return [
+        {
+            "id": document.id,
+            "kind": document.metadata["kind"],
+            "source": _source(document),
+            "why": document.metadata["why"],
+        }
+        for document in _documents(persona, recalled)
+    ]
 
 
 def trace_recalled(persona: Persona, line: str, recalled: Sequence[RecalledItem]) -> None:
@@ -104,10 +125,20 @@ def _documents(persona: Persona, recalled: Sequence[RecalledItem]) -> Iterator[D
                 "place": pair.place,
                 "score": item["score"],
             }
-            yield Document(f"{pair.user}\n{pair.reply}", metadata=metadata)
+            yield _document("demonstration", f"{pair.user}\n{pair.reply}", metadata)
         elif item["kind"] == "passage":
             metadata |= {"kind": item["of"], "title": item["source"], "place": "", "score": item["score"]}
-            yield Document(item["text"], metadata=metadata)
+            yield _document(item["of"], item["text"], metadata)
         else:
             metadata |= {"kind": "lore", "title": item["name"], "place": item["book"]}
-            yield Document(item["text"], metadata=metadata)
+            yield _document("lore", item["text"], metadata)
+
+
+def _document(kind: Kind, text: str, metadata: dict[str, Any]) -> Document:
+    return Document(text, id=Passage(kind, text, "").id, metadata=metadata)
+
+
+def _source(document: Document) -> str:
+    """The title and the place, in a few words."""
+    parts = (document.metadata["title"], document.metadata["place"])
+    return ", ".join(one_line(part, _SHOWN) for part in parts if part)

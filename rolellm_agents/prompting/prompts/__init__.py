@@ -10,8 +10,6 @@ from functools import cache
 from importlib.resources import files
 from typing import get_args
 
-import yaml
-
 from rolellm_agents.text.language import Language
 
 
@@ -43,8 +41,15 @@ def load_prompt(prompt_id: str, language: Language) -> Prompt:
     """
     source = (files(__name__) / language / f"{prompt_id}.md").read_text(encoding="utf-8")
     _, head, body = source.split("---\n", maxsplit=2)
-    fields = yaml.safe_load(head)
-    return Prompt(fields["id"], fields["version"], language, body.strip())
+    fields = dict(line.split(": ", maxsplit=1) for line in head.splitlines())
+    return Prompt(fields["id"], int(fields["version"]), language, body.strip())
+
+
+@cache
+def load_prompts(language: Language) -> None:
+    """Read all prompt files of a language, so that no later use of one reads a file."""
+    for file in (files(__name__) / language).iterdir():
+        load_prompt(file.name.removesuffix(".md"), language)
 
 
 @dataclass(frozen=True)
