@@ -17,9 +17,10 @@ from rolellm_graphs.server.answers import Agent
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.names import SCENE, AgentName, unknown_agent
 from rolellm_graphs.server.options import ServerOptions
-from rolellm_graphs.server.persona_answers import PersonaAgent
+from rolellm_graphs.server.persona_answers import persona_agent
 from rolellm_graphs.server.scene_answers import SceneAgent
 from rolellm_graphs.server.scene_memory import SceneMemory
+from rolellm_graphs.server.tool_use import tool_use_of
 from rolellm_graphs.server.wire import ModelObject
 
 _READY = 256
@@ -107,11 +108,13 @@ class Agents:
         if persona is None:
             raise unknown_agent(name.id, [*self._personas, *(f"{SCENE}{scene}" for scene in self._scenes)])
         spec = name.model or self._options.models[0]
-        return PersonaAgent(
+        model = self.model(spec)
+        return persona_agent(
             persona,
-            self.model(spec),
+            model,
             strategy=name.strategy or self._options.strategy or default_strategy(spec),
             user=self._options.user,
+            tools=tool_use_of(model, self._options.tools),
             max_tokens=self._options.max_tokens,
         )
 

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -169,7 +169,7 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
     async def chat(body: ChatRequest, request: Request, head: _Head) -> Response:
         agent = await service.agent(body, request)
         head |= {"id": f"chatcmpl-{head['id']}", "model": body.model}
-        headers = _headers_of(body, agent)
+        headers = _headers_of(body.ignored + agent.ignored(body), agent)
         if body.stream:
             chunks = chat_chunks({**head, "object": "chat.completion.chunk"}, body, agent.persona)
             return await stream_response(request, service.streamed_answer(agent, body), chunks, headers)
@@ -178,7 +178,10 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
             ChatChoice(
                 index=number,
                 message=AnswerMessage(
-                    content=one.text, reasoning_content=one.reasoning, name=agent.persona
+                    content=one.text if one.text or not one.calls else None,
+                    reasoning_content=one.reasoning,
+                    tool_calls=one.calls or None,
+                    name=agent.persona,
                 ),
                 finish_reason=one.end.reason,
             )
@@ -196,7 +199,7 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
         agent = await service.agent(body, request)
         chat_body = _as_chat(body)
         head |= {"id": f"cmpl-{head['id']}", "model": body.model}
-        headers = _headers_of(body, agent)
+        headers = _headers_of(body.ignored + agent.ignored(chat_body), agent)
         if body.stream:
             chunks = text_chunks({**head, "object": "text_completion"}, chat_body)
             return await stream_response(
@@ -230,16 +233,19 @@ def _as_chat(body: CompletionRequest) -> ChatRequest:
     return ChatRequest(**options, messages=[ChatMessage(role="user", content=body.line)])
 
 
-def _headers_of(body: GenerationRequest, agent: Agent) -> dict[str, str]:
+def _headers_of(fields: Iterable[str], agent: Agent) -> dict[str, str]:
     """Headers with the agent and the ignored fields of the request."""
     headers = {"X-RoleLLM-Agent": agent.name}
-    ignored = ",".join(name for name in body.ignored if name.isascii() and name.isidentifier())
+    ignored = ",".join(
+        name for name in sorted(fields) if name.isascii() and name.replace(".", "").isidentifier()
+    )
     return {**headers, "X-RoleLLM-Ignored": ignored[:500]} if ignored else headers
 
 
 def _add_limits(app: FastAPI, service: _Service) -> None:
     """Add middleware; the last one runs first."""
     options = service.options
+    app.add_middleware(limits.UntypedJson)
     app.add_middleware(UnexpectedErrors)
     app.add_middleware(ConcurrencyLimit, admission=service.admission)
     app.add_middleware(

@@ -41,6 +41,26 @@ class KnownHosts:
         return await self._app(scope, receive, send)
 
 
+class UntypedJson:
+    """Reads bodies without a Content-Type as JSON, as OpenAI does, unless a web page sent them.
+
+    A page of another site may send such a request without asking first (CORS), and names itself in Origin.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an application."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, with the type if it has none."""
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            if "content-type" not in headers and "origin" not in headers:
+                typed = (b"content-type", b"application/json")
+                scope = {**scope, "headers": [*scope["headers"], typed]}
+        return await self._app(scope, receive, send)
+
+
 class BodyMemory:
     """Limits the memory of all request bodies together, from their arrival to the end of the answers."""
 

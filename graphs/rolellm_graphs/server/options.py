@@ -9,6 +9,7 @@ from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.models.catalog import get_model
+from rolellm_graphs.server.tool_use import ToolOption
 
 MIB: Final = 2**20
 
@@ -57,6 +58,8 @@ class ServerOptions:
     """Maximum time for an answer, in seconds."""
     max_tokens: int = 1024
     """Maximum length of an answer, in tokens; longer requests are reduced to it."""
+    tools: ToolOption | None = None
+    """Whether models get the tools of requests; None for each model's default (`tool_use`)."""
     scene_turns: int = 4
     """Maximum number of turns in one answer of a scene."""
     make: Callable[..., BaseChatModel] = get_model

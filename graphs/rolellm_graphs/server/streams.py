@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from rolellm_graphs.server.answers import Agent, AnswerChunk, AnswerEnd, AnswerPart
+from rolellm_graphs.server.answers import Agent, AnswerChunk, AnswerEnd, AnswerPart, CallChunk
 from rolellm_graphs.server.connection import while_connected
 from rolellm_graphs.server.failures import ApiError, api_error
 from rolellm_graphs.server.metrics import Metrics
@@ -139,6 +139,8 @@ def chat_chunks(head: dict[str, Any], request: ChatRequest, name: str | None) ->
             speaker = {"name": part.speaker} if part.speaker else {}
             field = "reasoning_content" if part.is_reasoning else "content"
             yield _choice(head, {field: part.text, **speaker})
+        elif isinstance(part, CallChunk):
+            yield _choice(head, {"tool_calls": [_piece(part)]})
         else:
             extra = {"scene": part.scene.model_dump()} if part.scene else {}
             yield {**_choice(head, {}, part.reason), **extra}
@@ -151,7 +153,7 @@ def text_chunks(head: dict[str, Any], request: ChatRequest) -> Chunks:
     """The chunks of a text completion; arguments as for a chat."""
 
     def chunks(part: AnswerPart) -> Iterator[dict[str, Any]]:
-        if isinstance(part, AnswerChunk) and part.is_reasoning:
+        if isinstance(part, CallChunk) or (isinstance(part, AnswerChunk) and part.is_reasoning):
             return
         text, reason = (part.text, None) if isinstance(part, AnswerChunk) else ("", part.reason)
         choice = {"index": 0, "text": text, "finish_reason": reason, "logprobs": None}
@@ -162,12 +164,19 @@ def text_chunks(head: dict[str, Any], request: ChatRequest) -> Chunks:
     return chunks
 
 
+def _piece(part: CallChunk) -> dict[str, Any]:
+    """A piece of a call; only the first one names it."""
+    named = {"id": part.id, "type": "function"} if part.name else {}
+    name = {"name": part.name} if part.name else {}
+    return {"index": part.number, **named, "function": {**name, "arguments": part.arguments}}
+
+
 def _usage(head: dict[str, Any], part: AnswerEnd, request: ChatRequest) -> Iterator[dict[str, Any]]:
     if request.stream_options and request.stream_options.include_usage:
         yield {**head, "choices": [], "usage": part.usage.model_dump()}
 
 
-def _choice(head: dict[str, Any], delta: dict[str, str], reason: str | None = None) -> dict[str, Any]:
+def _choice(head: dict[str, Any], delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
     return {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}]}
 
 

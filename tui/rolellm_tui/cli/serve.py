@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -146,6 +146,14 @@ def serve(
     answer_seconds: Annotated[
         float, typer.Option("--answer-seconds", min=1, help="Maximum time for one answer, in seconds.")
     ] = 300.0,
+    tools: Annotated[
+        Literal["pass", "ignore"] | None,
+        typer.Option(
+            "--tools",
+            help="What happens to tools that clients send. Default: models that can call tools get them, "
+            "and the embedded models only if a request requires a call.",
+        ),
+    ] = None,
     user: Annotated[
         str | None, typer.Option("--user", help="Name by which characters address clients.")
     ] = None,
@@ -189,6 +197,7 @@ def serve(
         queue_seconds=queue_seconds,
         max_tokens=max_tokens,
         answer_seconds=answer_seconds,
+        tools=tools,
     )
 
     def on_ready(url: str) -> None:
