@@ -21,6 +21,7 @@ from rolellm_graphs.server import limits
 from rolellm_graphs.server.agents import Agents
 from rolellm_graphs.server.answers import Agent, WholeAnswer, whole_answer
 from rolellm_graphs.server.api_keys import KeyRing, given_keys
+from rolellm_graphs.server.client_tasks import is_client_task
 from rolellm_graphs.server.clients import Clients
 from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
 from rolellm_graphs.server.connection import GoneError, gone_response, while_connected
@@ -28,7 +29,7 @@ from rolellm_graphs.server.current_request import HEADER as REQUEST_ID
 from rolellm_graphs.server.current_request import RequestIds
 from rolellm_graphs.server.failures import ApiError, UnexpectedErrors, add_error_handlers
 from rolellm_graphs.server.metrics import Metrics
-from rolellm_graphs.server.names import SCENE, agent_named
+from rolellm_graphs.server.names import PLAIN, AgentName, agent_named
 from rolellm_graphs.server.options import ServerOptions
 from rolellm_graphs.server.streams import StreamedAnswer, chat_chunks, stream_response, text_chunks
 from rolellm_graphs.server.whole_answers import answers, total_usage
@@ -49,8 +50,12 @@ from rolellm_graphs.server.wire import (
 
 _ABOUT = """\
 Characters and scenes as models of OpenAI's API. `model` is a persona's id (`sherlock-holmes`) or a scene's
-(`scene:last-booth`); after an `@` follows a strategy, a model, or in a scene the seat that you take.
+(`scene:last-booth`); after an `@` follows a strategy, a model, or in a scene the seat that you take. `plain`
+is the model itself, and `as-card` the character that your system message describes.
 """
+_AGENT, _IGNORED, _DROPPED = "X-RoleLLM-Agent", "X-RoleLLM-Ignored", "X-RoleLLM-Dropped-Messages"
+_EXPOSED = ("Retry-After", REQUEST_ID, _AGENT, _IGNORED, _DROPPED)
+"""Headers that web pages may read."""
 _PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/metrics")
 
 
@@ -118,7 +123,9 @@ class _Service:
 
     async def agent(self, body: GenerationRequest, request: Request) -> Agent:
         name = agent_named(body.model, request.headers, self.options.models)
-        if name.is_scene and body.n > 1:
+        if self.options.plain_tasks and isinstance(body, ChatRequest) and is_client_task(body.messages):
+            name = AgentName(PLAIN, "plain", strategy=None, model=name.model, seat=None)
+        if name.kind == "scene" and body.n > 1:
             raise ApiError(400, "A scene returns one answer; leave out n.", param="n")
         if body.stream and body.n > 1:
             raise ApiError(400, "A stream returns one answer; leave out n or stream.", param="n")
@@ -148,8 +155,7 @@ def _add_paths(app: FastAPI, service: _Service) -> None:
     async def model(model: str, request: Request) -> ModelObject:
         name = agent_named(model, request.headers, service.options.models)
         await asyncio.to_thread(service.agents.find, name)
-        id_ = f"{SCENE}{name.id}" if name.is_scene else name.id
-        return next(card for card in service.agents.cards if card.id == id_)
+        return service.agents.card(name)
 
     @app.get("/health", summary="Whether it answers")
     async def health() -> Health:
@@ -189,6 +195,8 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
         ]
         usage = total_usage([one.end.usage for one in answered])
         completion = ChatCompletion(**head, choices=choices, usage=usage, scene=answered[0].end.scene)
+        if dropped := answered[0].end.dropped:
+            headers[_DROPPED] = str(dropped)
         return JSONResponse(
             completion.model_dump(exclude=None if completion.scene else {"scene"}),
             headers=headers,
@@ -235,11 +243,11 @@ def _as_chat(body: CompletionRequest) -> ChatRequest:
 
 def _headers_of(fields: Iterable[str], agent: Agent) -> dict[str, str]:
     """Headers with the agent and the ignored fields of the request."""
-    headers = {"X-RoleLLM-Agent": agent.name}
+    headers = {_AGENT: agent.name}
     ignored = ",".join(
         name for name in sorted(fields) if name.isascii() and name.replace(".", "").isidentifier()
     )
-    return {**headers, "X-RoleLLM-Ignored": ignored[:500]} if ignored else headers
+    return {**headers, _IGNORED: ignored[:500]} if ignored else headers
 
 
 def _add_limits(app: FastAPI, service: _Service) -> None:
@@ -266,7 +274,7 @@ def _add_limits(app: FastAPI, service: _Service) -> None:
             allow_origins=list(options.origins),
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
-            expose_headers=["Retry-After", REQUEST_ID],
+            expose_headers=list(_EXPOSED),
         )
     app.add_middleware(limits.Counting, metrics=service.metrics, paths=_PATHS)
     app.add_middleware(RequestIds)

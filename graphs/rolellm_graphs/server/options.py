@@ -60,6 +60,8 @@ class ServerOptions:
     """Maximum length of an answer, in tokens; longer requests are reduced to it."""
     tools: ToolOption | None = None
     """Whether models get the tools of requests; None for each model's default (`tool_use`)."""
+    plain_tasks: bool = True
+    """Whether the model alone answers requests that are tasks of a chat program (`client_tasks`)."""
     scene_turns: int = 4
     """Maximum number of turns in one answer of a scene."""
     make: Callable[..., BaseChatModel] = get_model

@@ -10,6 +10,7 @@ from rolellm_agents.persona import Persona
 from rolellm_graphs.role.chat_model import RoleChatModel
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.model_answers import ModelAgent
+from rolellm_graphs.server.own_card import own_card_remover
 from rolellm_graphs.server.tool_use import ToolUse
 
 
@@ -30,11 +31,12 @@ def persona_agent(
         SettingsError: the strategy is unknown.
         PersonaError: the persona's lorebook cannot be used.
     """
+    without_card = own_card_remover(persona)
     return ModelAgent(
         f"{persona.id}@{strategy}",
         RoleChatModel(persona=persona, model=model, strategy=strategy, user=user),
         model,
-        prepare=_with_a_line,
+        prepare=lambda messages: without_card(_with_a_line(messages)),
         tools=tools,
         max_tokens=max_tokens,
         persona=persona.id,

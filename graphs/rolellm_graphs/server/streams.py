@@ -142,7 +142,9 @@ def chat_chunks(head: dict[str, Any], request: ChatRequest, name: str | None) ->
         elif isinstance(part, CallChunk):
             yield _choice(head, {"tool_calls": [_piece(part)]})
         else:
-            extra = {"scene": part.scene.model_dump()} if part.scene else {}
+            extra: dict[str, Any] = {"scene": part.scene.model_dump()} if part.scene else {}
+            # Known only now, when the headers have long been sent.
+            extra |= {"dropped_messages": part.dropped} if part.dropped else {}
             yield {**_choice(head, {}, part.reason), **extra}
             yield from _usage(head, part, request)
 

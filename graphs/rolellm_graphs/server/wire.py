@@ -320,7 +320,7 @@ class TextCompletion(BaseModel):
 
 
 class ModelObject(BaseModel):
-    """A persona or scene that can answer."""
+    """A persona, scene or model that can answer."""
 
     id: str
     object: Literal["model"] = "model"
@@ -328,6 +328,10 @@ class ModelObject(BaseModel):
     owned_by: str = "rolellm"
     name: str
     description: str
+    context_length: int | None = Field(default=None, exclude_if=lambda given: given is None)
+    """The context of the model behind it, in tokens; left out if unknown."""
+    abilities: list[str] = []
+    """What the model behind it is known to be able to do: tools, JSON, reasoning."""
 
 
 class ModelList(BaseModel):

@@ -3,15 +3,18 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from helpers.api_server import asked_in_process, options_of, served
+from helpers.tiny_gguf import make_tiny_gguf
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from pydantic import Field
 
 from rolellm_agents.errors import ContextLengthError, ModelError, StorageError
+from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.models.testing import FunctionModel
 from rolellm_graphs.role.graph import role_graph
@@ -380,3 +383,22 @@ async def test_what_openais_clients_send_for_nothing_is_accepted() -> None:
     assert model.told[0]["stop"] is None
     # A page of another site may send this without asking first; it gets nothing by it.
     assert of_a_page.status_code == 400
+
+
+async def test_messages_that_no_longer_fit_are_told_where_pages_may_read_it(tmp_path: Path) -> None:
+    small = ChatLlamaCpp(model_path=make_tiny_gguf(tmp_path / "t.gguf", seed=3), n_ctx=256, max_tokens=4)
+    long = [{"role": role, "content": "word " * 20} for _ in range(20) for role in ("user", "assistant")]
+    asked = {"model": "plain", "messages": [*long, *HELLO], "seed": 1}
+    page = {"Origin": "https://page.example"}
+    async with asked_in_process(create_app(options_of(small, origins=("*",)))) as client:
+        whole = await client.post(CHAT, json=asked, headers=page)
+        last = events(await client.post(CHAT, json={**asked, "stream": True}))[-1]
+        short = await client.post(CHAT, json={**asked, "messages": HELLO})
+    dropped = int(whole.headers["x-rolellm-dropped-messages"])
+    assert 0 < dropped <= 40
+    assert last["dropped_messages"] == dropped
+    assert "x-rolellm-dropped-messages" not in short.headers
+    exposed = whole.headers["access-control-expose-headers"].lower()
+    assert {"x-rolellm-dropped-messages", "x-rolellm-ignored", "x-rolellm-agent", "x-request-id"} <= set(
+        exposed.split(", ")
+    )

@@ -154,6 +154,14 @@ def serve(
             "and the embedded models only if a request requires a call.",
         ),
     ] = None,
+    plain_tasks: Annotated[
+        bool,
+        typer.Option(
+            "--plain-tasks/--persona-tasks",
+            help="Whether the model alone, or the named persona, answers tasks of chat programs, such as a "
+            "title for the conversation.",
+        ),
+    ] = True,
     user: Annotated[
         str | None, typer.Option("--user", help="Name by which characters address clients.")
     ] = None,
@@ -198,6 +206,7 @@ def serve(
         max_tokens=max_tokens,
         answer_seconds=answer_seconds,
         tools=tools,
+        plain_tasks=plain_tasks,
     )
 
     def on_ready(url: str) -> None:
