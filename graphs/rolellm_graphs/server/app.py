@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from rolellm_agents.models.local import load_model
 from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.prompting.strategies import get_strategy
+from rolellm_agents.recall.embeddings import get_embeddings
 from rolellm_graphs.server import limits
 from rolellm_graphs.server.agents import Agents
 from rolellm_graphs.server.answers import Agent, WholeAnswer, whole_answer
@@ -27,6 +28,7 @@ from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
 from rolellm_graphs.server.connection import GoneError, gone_response, while_connected
 from rolellm_graphs.server.current_request import HEADER as REQUEST_ID
 from rolellm_graphs.server.current_request import RequestIds
+from rolellm_graphs.server.embeddings import add_embeddings
 from rolellm_graphs.server.failures import ApiError, UnexpectedErrors, add_error_handlers
 from rolellm_graphs.server.metrics import Metrics
 from rolellm_graphs.server.names import PLAIN, AgentName, agent_named
@@ -50,13 +52,13 @@ from rolellm_graphs.server.wire import (
 
 _ABOUT = """\
 Characters and scenes as models of OpenAI's API. `model` is a persona's id (`sherlock-holmes`) or a scene's
-(`scene:last-booth`); after an `@` follows a strategy, a model, or in a scene the seat that you take. `plain`
-is the model itself, and `as-card` the character that your system message describes.
+(`scene:last-booth`); after an `@` follows a strategy, a model, or in a scene the seat that you take.
+`plain` is the model itself, and `as-card` the character that your system message describes.
 """
 _AGENT, _IGNORED, _DROPPED = "X-RoleLLM-Agent", "X-RoleLLM-Ignored", "X-RoleLLM-Dropped-Messages"
 _EXPOSED = ("Retry-After", REQUEST_ID, _AGENT, _IGNORED, _DROPPED)
 """Headers that web pages may read."""
-_PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/metrics")
+_PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/models", "/health", "/metrics")
 
 
 def create_app(options: ServerOptions | None = None) -> FastAPI:
@@ -66,7 +68,7 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
         options: the server's options; None uses the defaults, for clients on this machine only.
 
     Raises:
-        ModelError: the first model cannot be used, or a name is unknown.
+        ModelError: the first model or the embeddings cannot be used, or a name is unknown.
         SettingsError: the strategy is unknown, or an API key or the file of keys cannot be used.
     """
     options = options or ServerOptions()
@@ -89,6 +91,7 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
     app.state.agents = service.agents
     patch_fastapi(app)  # serve the scripts of the page ourselves
     _add_paths(app, service)
+    add_embeddings(app, {name: get_embeddings(name) for name in options.embeddings})
     add_error_handlers(app)
     _add_limits(app, service)
     return app

@@ -9,6 +9,7 @@ from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.models.catalog import get_model
+from rolellm_agents.recall.embeddings import DEFAULT_EMBEDDINGS
 from rolellm_graphs.server.tool_use import ToolOption
 
 MIB: Final = 2**20
@@ -62,6 +63,8 @@ class ServerOptions:
     """Whether models get the tools of requests; None for each model's default (`tool_use`)."""
     plain_tasks: bool = True
     """Whether the model alone answers requests that are tasks of a chat program (`client_tasks`)."""
+    embeddings: tuple[str, ...] = (DEFAULT_EMBEDDINGS,)
+    """Names of the offered embeddings, as for `get_embeddings`."""
     scene_turns: int = 4
     """Maximum number of turns in one answer of a scene."""
     make: Callable[..., BaseChatModel] = get_model

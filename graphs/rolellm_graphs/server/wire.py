@@ -33,7 +33,8 @@ Tokens = Annotated[int, Field(ge=1, le=1_000_000)]
 StopMark = Annotated[str, Field(max_length=200)]
 
 
-def _as_list(given: Any) -> Any:
+def as_list(given: Any) -> Any:
+    """One text as a list; OpenAI's fields with several texts may have one."""
     return [given] if isinstance(given, str) else given
 
 
@@ -91,7 +92,24 @@ class StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class GenerationRequest(BaseModel):
+class UnicodeRequest(BaseModel):
+    """A request whose texts can all be encoded."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_unicode(cls, body: Any) -> Any:
+        """Refuse halves of surrogate pairs, which JSON can express and nothing can encode."""
+        for field, value in body.items() if isinstance(body, Mapping) else ():
+            if any(map(_has_half_a_pair, (field, *_texts(value)))):
+                raise PydanticCustomError(
+                    NO_UNICODE,
+                    "{field} contains half of a surrogate pair, which is no text; send whole characters",
+                    {"field": replace_surrogates(field)},
+                )
+        return body
+
+
+class GenerationRequest(UnicodeRequest):
     """The fields that chat and text completion requests share."""
 
     model_config = ConfigDict(extra="allow")
@@ -117,7 +135,7 @@ class GenerationRequest(BaseModel):
     stop: Annotated[
         list[StopMark] | None,
         Field(max_length=16),
-        BeforeValidator(_as_list, json_schema_input_type=str | list[str] | None),
+        BeforeValidator(as_list, json_schema_input_type=str | list[str] | None),
     ] = None
 
     # A feature of OpenAI's API that personas do not support
@@ -127,19 +145,6 @@ class GenerationRequest(BaseModel):
     @classmethod
     def _zero_is_off(cls, given: int | None) -> int | None:
         return 0 if given == -1 else given
-
-    @model_validator(mode="before")
-    @classmethod
-    def _only_unicode(cls, body: Any) -> Any:
-        """Refuse halves of surrogate pairs, which JSON can express and nothing can encode."""
-        for field, value in body.items() if isinstance(body, Mapping) else ():
-            if any(map(_has_half_a_pair, (field, *_texts(value)))):
-                raise PydanticCustomError(
-                    NO_UNICODE,
-                    "{field} contains half of a surrogate pair, which is no text; send whole characters",
-                    {"field": replace_surrogates(field)},
-                )
-        return body
 
     @property
     def longest(self) -> int | None:
@@ -207,7 +212,7 @@ class CompletionRequest(GenerationRequest):
     prompt: Annotated[
         list[str],
         Field(min_length=1, max_length=1),
-        BeforeValidator(_as_list, json_schema_input_type=str | list[str]),
+        BeforeValidator(as_list, json_schema_input_type=str | list[str]),
     ]
     echo: Literal[False] | None = None
     logprobs: Literal[0] | None = None

@@ -162,6 +162,14 @@ def serve(
             "title for the conversation.",
         ),
     ] = True,
+    embeddings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--embeddings",
+            help="Embeddings that /v1/embeddings offers. Repeatable. Default: lexical.",
+            metavar="NAME",
+        ),
+    ] = None,
     user: Annotated[
         str | None, typer.Option("--user", help="Name by which characters address clients.")
     ] = None,
@@ -182,6 +190,7 @@ def serve(
     import asyncio
 
     from rolellm_agents.config.settings import load_settings
+    from rolellm_agents.recall.embeddings import DEFAULT_EMBEDDINGS
 
     try:
         from rolellm_graphs.server.options import ServerOptions
@@ -207,6 +216,7 @@ def serve(
         answer_seconds=answer_seconds,
         tools=tools,
         plain_tasks=plain_tasks,
+        embeddings=tuple(embeddings or [DEFAULT_EMBEDDINGS]),
     )
 
     def on_ready(url: str) -> None:
