@@ -33,6 +33,8 @@ from rolellm_graphs.server.failures import ApiError, UnexpectedErrors, add_error
 from rolellm_graphs.server.metrics import Metrics
 from rolellm_graphs.server.names import PLAIN, AgentName, agent_named
 from rolellm_graphs.server.options import ServerOptions
+from rolellm_graphs.server.response_events import ResponseEvents
+from rolellm_graphs.server.response_wire import ResponseRequest, response_object
 from rolellm_graphs.server.streams import StreamedAnswer, chat_chunks, stream_response, text_chunks
 from rolellm_graphs.server.whole_answers import answers, total_usage
 from rolellm_graphs.server.wire import (
@@ -58,7 +60,15 @@ Characters and scenes as models of OpenAI's API. `model` is a persona's id (`she
 _AGENT, _IGNORED, _DROPPED = "X-RoleLLM-Agent", "X-RoleLLM-Ignored", "X-RoleLLM-Dropped-Messages"
 _EXPOSED = ("Retry-After", REQUEST_ID, _AGENT, _IGNORED, _DROPPED)
 """Headers that web pages may read."""
-_PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/models", "/health", "/metrics")
+_PATHS = (
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/embeddings",
+    "/v1/responses",
+    "/v1/models",
+    "/health",
+    "/metrics",
+)
 
 
 def create_app(options: ServerOptions | None = None) -> FastAPI:
@@ -198,11 +208,9 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
         ]
         usage = total_usage([one.end.usage for one in answered])
         completion = ChatCompletion(**head, choices=choices, usage=usage, scene=answered[0].end.scene)
-        if dropped := answered[0].end.dropped:
-            headers[_DROPPED] = str(dropped)
         return JSONResponse(
             completion.model_dump(exclude=None if completion.scene else {"scene"}),
-            headers=headers,
+            headers=_with_dropped(headers, answered[0]),
         )
 
     @app.post("/v1/completions", summary="Answer a line", response_model=TextCompletion)
@@ -224,7 +232,20 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
         completion = TextCompletion(
             **head, choices=choices, usage=total_usage([one.end.usage for one in answered])
         )
-        return JSONResponse(completion.model_dump(), headers=headers)
+        return JSONResponse(completion.model_dump(), headers=_with_dropped(headers, answered[0]))
+
+    @app.post("/v1/responses", summary="Answer an input")
+    async def respond(body: ResponseRequest, request: Request, head: _Head) -> Response:
+        chat_body = body.as_chat()
+        agent = await service.agent(chat_body, request)
+        head |= {"id": f"resp_{head['id']}"}
+        headers = _headers_of(body.ignored + agent.ignored(chat_body), agent)
+        if body.stream:
+            events = ResponseEvents(head, body)
+            streamed = service.streamed_answer(agent, chat_body)
+            return await stream_response(request, streamed, events.of, headers, failed=events.failed)
+        (answered,) = await service.complete_answers(agent, chat_body, request)
+        return JSONResponse(response_object(head, body, answered), headers=_with_dropped(headers, answered))
 
     @app.exception_handler(GoneError)
     async def client_gone(_: Request, error: Exception) -> Response:
@@ -251,6 +272,12 @@ def _headers_of(fields: Iterable[str], agent: Agent) -> dict[str, str]:
         name for name in sorted(fields) if name.isascii() and name.replace(".", "").isidentifier()
     )
     return {**headers, _IGNORED: ignored[:500]} if ignored else headers
+
+
+def _with_dropped(headers: dict[str, str], answered: WholeAnswer) -> dict[str, str]:
+    """The headers, with the number of messages that did not fit if there are any."""
+    dropped = answered.end.dropped
+    return {**headers, _DROPPED: str(dropped)} if dropped else headers
 
 
 def _add_limits(app: FastAPI, service: _Service) -> None:

@@ -17,6 +17,8 @@ from rolellm_graphs.server.wire import ChatRequest
 
 Chunks = Callable[[AnswerPart], Iterator[dict[str, Any]]]
 """Converts a part of an answer to objects to send."""
+Failed = Callable[[ApiError], dict[str, Any]]
+"""Converts a late error to an object to send."""
 _DONE: Final = b"data: [DONE]\n\n"
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -26,6 +28,8 @@ async def stream_response(
     answer: "StreamedAnswer",
     chunks: Chunks,
     headers: Mapping[str, str],
+    *,
+    failed: Failed = lambda error: error.body,
 ) -> StreamingResponse:
     """Stream an answer as server-sent events, starting with its first piece of text.
 
@@ -37,6 +41,7 @@ async def stream_response(
         answer: the answer to stream.
         chunks: converts a part of the answer to the objects to send.
         headers: further response headers.
+        failed: converts a late error to the object to send.
 
     Raises:
         GoneError: the client disconnected before the first piece of text.
@@ -47,12 +52,12 @@ async def stream_response(
     except BaseException:
         await answer.stop()
         raise
-    events = _events(first, answer, chunks)
+    events = _events(first, answer, chunks, failed)
     return StreamingResponse(events, media_type="text/event-stream", headers={**_HEADERS, **headers})
 
 
 async def _events(
-    first: Sequence[AnswerPart], answer: "StreamedAnswer", chunks: Chunks
+    first: Sequence[AnswerPart], answer: "StreamedAnswer", chunks: Chunks, failed: Failed
 ) -> AsyncIterator[bytes]:
     try:
         parts = first
@@ -60,7 +65,7 @@ async def _events(
             yield b"".join(_event(chunk) for part in parts for chunk in chunks(part))
             parts = await answer.next()
     except ApiError as error:
-        yield _event(error.body)
+        yield _event(failed(error))
     finally:
         await answer.stop()
     yield _DONE
@@ -183,4 +188,6 @@ def _choice(head: dict[str, Any], delta: dict[str, Any], reason: str | None = No
 
 
 def _event(data: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+    # Only the Responses API names its events.
+    name = f"event: {data['type']}\n" if "type" in data else ""
+    return f"{name}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
