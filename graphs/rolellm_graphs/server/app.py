@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi_swagger import patch_fastapi
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, PlainTextResponse
 
@@ -19,6 +18,7 @@ from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.recall.embeddings import get_embeddings
 from rolellm_graphs.server import limits
+from rolellm_graphs.server.access_log import AccessLog
 from rolellm_graphs.server.agents import Agents
 from rolellm_graphs.server.answers import Agent, WholeAnswer, whole_answer
 from rolellm_graphs.server.api_keys import KeyRing, given_keys
@@ -28,6 +28,7 @@ from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
 from rolellm_graphs.server.connection import GoneError, gone_response, while_connected
 from rolellm_graphs.server.current_request import HEADER as REQUEST_ID
 from rolellm_graphs.server.current_request import RequestIds
+from rolellm_graphs.server.docs_page import add_docs_page
 from rolellm_graphs.server.embeddings import add_embeddings
 from rolellm_graphs.server.failures import ApiError, UnexpectedErrors, add_error_handlers
 from rolellm_graphs.server.metrics import Metrics
@@ -99,7 +100,7 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
         swagger_ui_oauth2_redirect_url=None,
     )
     app.state.agents = service.agents
-    patch_fastapi(app)  # serve the scripts of the page ourselves
+    add_docs_page(app)
     _add_paths(app, service)
     add_embeddings(app, {name: get_embeddings(name) for name in options.embeddings})
     add_error_handlers(app)
@@ -307,4 +308,8 @@ def _add_limits(app: FastAPI, service: _Service) -> None:
             expose_headers=list(_EXPOSED),
         )
     app.add_middleware(limits.Counting, metrics=service.metrics, paths=_PATHS)
+    if options.access_log is not None:
+        app.add_middleware(AccessLog, form=options.access_log)
+    if options.root_path:
+        app.add_middleware(limits.Prefix, prefix=options.root_path)
     app.add_middleware(RequestIds)

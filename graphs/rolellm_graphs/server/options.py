@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.recall.embeddings import DEFAULT_EMBEDDINGS
+from rolellm_graphs.server.access_log import AccessLogForm
 from rolellm_graphs.server.tool_use import ToolOption
 
+LogLevel = Literal["debug", "info", "warning", "error"]
 MIB: Final = 2**20
 
 
@@ -35,6 +37,12 @@ class ServerOptions:
     hosts: tuple[str, ...] = ()
     """Names that a request's Host may have; any when empty. It keeps a page of another site, whose name
     was bent to this machine, out of a server that asks for no key."""
+    root_path: str = ""
+    """The prefix under which a proxy offers the server, such as `/rolellm`; empty for none."""
+    access_log: AccessLogForm | None = None
+    """The form of the access log; None for no access log."""
+    log_level: LogLevel = "warning"
+    """The least severe messages in the log of the server's process."""
     origins: tuple[str, ...] = ()
     """Allowed CORS origins."""
     connections_per_address: int = 256

@@ -105,6 +105,32 @@ def serve(
         list[str] | None,
         typer.Option("--origin", help="Allowed CORS origin. Repeatable; * allows any.", metavar="URL"),
     ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allowed-host",
+            help="Host name of requests that is accepted besides this machine's own, such as a proxy's. "
+            "Repeatable. Default: any with API keys, none without.",
+            metavar="NAME",
+        ),
+    ] = None,
+    root_path: Annotated[
+        str,
+        typer.Option(
+            "--root-path", help="Prefix under which a proxy offers the server.", metavar="/PREFIX"
+        ),
+    ] = "",
+    access_log: Annotated[
+        Literal["text", "json"] | None,
+        typer.Option(
+            "--access-log",
+            help="Write a line for each request to stdout, as text or JSON, without its contents.",
+        ),
+    ] = None,
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        typer.Option("--log-level", help="Least severe messages in the log, which goes to stderr."),
+    ] = "warning",
     concurrent: Annotated[
         int, typer.Option("--concurrent", min=1, max=1024, help="Answers generated at the same time.")
     ] = 32,
@@ -208,6 +234,10 @@ def serve(
         key_file=api_keys,
         requests_per_minute=requests_per_minute,
         connections_per_address=connections_per_address,
+        hosts=tuple(allowed_host or ()),
+        root_path=root_path,
+        access_log=access_log,
+        log_level=log_level,
         origins=tuple(origin or ()),
         concurrent=concurrent,
         queue=queue,
