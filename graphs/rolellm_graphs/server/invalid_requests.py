@@ -23,6 +23,8 @@ _CODES: Final[Mapping[str, str]] = {
     "string_too_short": "invalid_value",
 }
 _WRONG_TYPE: Final = "invalid_type"
+_OFF: Final = ("False", "0")
+"""The only values of fields that are not supported."""
 _NO_OBJECT: Final = ("model_type", "model_attributes_type", "dict_type")
 
 
@@ -51,16 +53,19 @@ def problem_of(errors: Sequence[Mapping[str, Any]]) -> Problem:
 
 def _words(error: Mapping[str, Any]) -> str:
     """What the field must be."""
-    match error["type"]:
-        case "missing":
-            return "is missing; add it"
-        case "value_error":
-            return f"cannot be used: {error['msg'].removeprefix('Value error, ')}"
-        case kind if kind in _NO_OBJECT:
-            return "must be an object"
-        case _:
-            must = _BEGINNING.sub("must ", error["msg"])
-            return must.partition(" after validation")[0].partition(", ")[0]
+    kind, context = error["type"], error.get("ctx", {})
+    must = _BEGINNING.sub("must ", error["msg"])
+    if kind == "missing":
+        return "is missing; add it"
+    if kind == "value_error":
+        return f"cannot be used: {error['msg'].removeprefix('Value error, ')}"
+    if kind == "none_required" or context.get("max_length") == 0 or context.get("expected") in _OFF:
+        return "is not supported here; leave it out"
+    if kind in _NO_OBJECT:
+        return "must be an object"
+    if kind.endswith("_parsing"):
+        return must.partition(", unable to")[0]
+    return must.partition(" after validation")[0]
 
 
 def _path(parts: Sequence[str | int]) -> str:

@@ -182,6 +182,9 @@ async def test_all_personas_and_scenes_are_listed_and_found_again() -> None:
     [
         ({"stop": ["x"] * 17}, 400, "stop", "stop must have at most 16 items."),
         ({"stop": 3}, 400, "stop", "stop must be a valid list."),
+        ({"seed": "x"}, 400, "seed", "seed must be a valid integer."),
+        ({"logprobs": True}, 400, "logprobs", "logprobs is not supported here; leave it out."),
+        ({"logit_bias": {"1": 2}}, 400, "logit_bias", "logit_bias is not supported here; leave it out."),
         ({"stop": [3]}, 400, "stop[0]", "stop[0] must be a valid string."),
         ({"response_format": {"type": "nonsense"}}, 400, "response_format", "json_schema"),
         ({"response_format": {"type": "json_schema"}}, 400, "response_format", "schema"),
@@ -203,7 +206,7 @@ async def test_all_personas_and_scenes_are_listed_and_found_again() -> None:
         ({"messages": []}, 400, "messages", "messages must have at least 1 item."),
         ({"messages": [{"role": "user"}]}, 400, "messages", "empty"),
         ({"messages": [{"role": "assistant", "content": "Hm."}]}, 400, "messages", "role user"),
-        ({"messages": [{"role": "x", "content": "x"}]}, 400, "messages[0].role", "role must be 'system'"),
+        ({"messages": [{"role": "x", "content": "x"}]}, 400, "messages[0].role", "'tool' or 'function'."),
         ({"messages": "hello"}, 400, "messages", "messages must be a valid list."),
         ({"temperature": 3}, 400, "temperature", "less than or equal to 2"),
         ({"max_tokens": 0}, 400, "max_tokens", "greater than or equal to 1"),
