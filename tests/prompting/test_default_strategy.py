@@ -105,7 +105,7 @@ def test_a_server_asks_each_model_by_its_own(
 ) -> None:
     write_models(OWN)
     agents = Agents(ServerOptions(models=("scripted:Hi.", "mine"), strategy=of_server))
-    asked = AgentName("sherlock-holmes", is_scene=False, strategy=wished, model="mine", seat=None)
+    asked = AgentName("sherlock-holmes", kind="persona", strategy=wished, model="mine", seat=None)
     assert agents.find(asked).name == f"sherlock-holmes@{expected}"
 
 

@@ -1,9 +1,11 @@
-"""The personas and scenes of a server, found by name and cached."""
+"""The personas, scenes and models of a server, found by name and cached."""
 
 import time
 from collections import OrderedDict
+from collections.abc import Collection, Iterable
 from http import HTTPStatus
 from threading import Lock
+from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
 
@@ -13,18 +15,31 @@ from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.scene import LoadedScene, list_scenes, load_scene, without_models
 from rolellm_agents.text import one_line
 from rolellm_graphs.scene.ensemble import Ensemble
+from rolellm_graphs.server.abilities import abilities_of, context_of
 from rolellm_graphs.server.answers import Agent
 from rolellm_graphs.server.failures import ApiError
-from rolellm_graphs.server.names import SCENE, AgentName, unknown_agent
+from rolellm_graphs.server.names import AS_CARD, PLAIN, SCENE, AgentName, unknown_agent
 from rolellm_graphs.server.options import ServerOptions
-from rolellm_graphs.server.persona_answers import PersonaAgent
+from rolellm_graphs.server.persona_answers import persona_agent
+from rolellm_graphs.server.plain_answers import card_agent, plain_agent
 from rolellm_graphs.server.scene_answers import SceneAgent
 from rolellm_graphs.server.scene_memory import SceneMemory
+from rolellm_graphs.server.tool_use import tool_use_of
 from rolellm_graphs.server.wire import ModelObject
 
 _READY = 256
 """Maximum number of cached agents."""
 _DESCRIBED = 200
+
+
+_ALONE: Final = (
+    (
+        PLAIN,
+        "Plain model",
+        "The model itself, without a persona: for titles, tags and other tasks of programs.",
+    ),
+    (AS_CARD, "Character of the client", "The character that the client's system message describes."),
+)
 
 
 class Agents:
@@ -56,18 +71,46 @@ class Agents:
 
     @property
     def cards(self) -> list[ModelObject]:
-        """All names: personas, then scenes."""
+        """All names: personas, then scenes, then the models alone."""
         entries = [(persona.id, persona.name, persona.description) for persona in self._personas.values()]
         entries += [(f"{SCENE}{scene}", title, "A scene.") for scene, title in self._scenes.items()]
+        default, *others = self._options.models
+        cards = self._cards(default, [*entries, *_ALONE])
+        for spec in others:
+            alone = [(f"{name}@{spec}", f"{title} ({spec})", about) for name, title, about in _ALONE]
+            cards += self._cards(spec, alone)
+        return cards
+
+    def card(self, name: AgentName) -> ModelObject:
+        """The card of an agent, with the model that it would use."""
+        base = f"{SCENE}{name.id}" if name.kind == "scene" else name.id
+        named = f"{base}@{name.model}" if name.model and name.kind in (PLAIN, AS_CARD) else base
+        found = next(card for card in self.cards if card.id in (named, base))
+        facts = self._facts(name.model or self._options.models[0])
+        return found.model_copy(update={"id": named, **facts})
+
+    def _cards(self, spec: str, entries: Iterable[tuple[str, str, str]]) -> list[ModelObject]:
+        """The cards of agents with the same model, by id, name and description."""
+        facts = self._facts(spec)
         return [
             ModelObject(
                 id=agent,
                 created=self._since,
                 name=one_line(name),
                 description=one_line(description, _DESCRIBED),
+                **facts,
             )
             for agent, name, description in entries
         ]
+
+    def _facts(self, spec: str) -> dict[str, Any]:
+        """What is known about a model, if it was used before; others are not created for a list."""
+        with self._lock:
+            model = self._models.get(spec)
+        if model is None:
+            return {}
+        tools = tool_use_of(model, self._options.tools)
+        return {"context_length": context_of(model), "abilities": abilities_of(model, tools)}
 
     def model(self, spec: str | None = None) -> BaseChatModel:
         """The model of a spec that the server offers; its first when None.
@@ -93,25 +136,41 @@ class Agents:
             if name in self._ready:
                 self._ready.move_to_end(name)
                 return self._ready[name]
-        if name.id not in (self._scenes if name.is_scene else self._personas):
-            self.reload()
-        agent = self._scene(name) if name.is_scene else self._persona(name)
+        agent = self._made(name)
         with self._lock:
             self._ready[name] = agent
             while len(self._ready) > _READY:
                 self._ready.popitem(last=False)
         return agent
 
+    def _made(self, name: AgentName) -> Agent:
+        lists: dict[str, Collection[str]] = {"scene": self._scenes, "persona": self._personas}
+        known = lists.get(name.kind)
+        if known is not None and name.id not in known:
+            self.reload()
+        match name.kind:
+            case "scene":
+                return self._scene(name)
+            case "persona":
+                return self._persona(name)
+            case kind:
+                model = self.model(name.model)
+                make = plain_agent if kind == PLAIN else card_agent
+                tools = tool_use_of(model, self._options.tools)
+                return make(model, tools=tools, max_tokens=self._options.max_tokens)
+
     def _persona(self, name: AgentName) -> Agent:
         persona = self._personas.get(name.id)
         if persona is None:
             raise unknown_agent(name.id, [*self._personas, *(f"{SCENE}{scene}" for scene in self._scenes)])
         spec = name.model or self._options.models[0]
-        return PersonaAgent(
+        model = self.model(spec)
+        return persona_agent(
             persona,
-            self.model(spec),
+            model,
             strategy=name.strategy or self._options.strategy or default_strategy(spec),
             user=self._options.user,
+            tools=tool_use_of(model, self._options.tools),
             max_tokens=self._options.max_tokens,
         )
 

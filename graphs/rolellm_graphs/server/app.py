@@ -3,33 +3,39 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi_swagger import patch_fastapi
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, PlainTextResponse
 
 from rolellm_agents.models.local import load_model
 from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.prompting.strategies import get_strategy
+from rolellm_agents.recall.embeddings import get_embeddings
 from rolellm_graphs.server import limits
+from rolellm_graphs.server.access_log import AccessLog
 from rolellm_graphs.server.agents import Agents
 from rolellm_graphs.server.answers import Agent, WholeAnswer, whole_answer
 from rolellm_graphs.server.api_keys import KeyRing, given_keys
+from rolellm_graphs.server.client_tasks import is_client_task
 from rolellm_graphs.server.clients import Clients
 from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
 from rolellm_graphs.server.connection import GoneError, gone_response, while_connected
 from rolellm_graphs.server.current_request import HEADER as REQUEST_ID
 from rolellm_graphs.server.current_request import RequestIds
+from rolellm_graphs.server.docs_page import add_docs_page
+from rolellm_graphs.server.embeddings import add_embeddings
 from rolellm_graphs.server.failures import ApiError, UnexpectedErrors, add_error_handlers
 from rolellm_graphs.server.metrics import Metrics
-from rolellm_graphs.server.names import SCENE, agent_named
+from rolellm_graphs.server.names import PLAIN, AgentName, agent_named
 from rolellm_graphs.server.options import ServerOptions
+from rolellm_graphs.server.response_events import ResponseEvents
+from rolellm_graphs.server.response_wire import ResponseRequest, response_object
 from rolellm_graphs.server.streams import StreamedAnswer, chat_chunks, stream_response, text_chunks
 from rolellm_graphs.server.whole_answers import answers, total_usage
 from rolellm_graphs.server.wire import (
@@ -50,8 +56,20 @@ from rolellm_graphs.server.wire import (
 _ABOUT = """\
 Characters and scenes as models of OpenAI's API. `model` is a persona's id (`sherlock-holmes`) or a scene's
 (`scene:last-booth`); after an `@` follows a strategy, a model, or in a scene the seat that you take.
+`plain` is the model itself, and `as-card` the character that your system message describes.
 """
-_PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/metrics")
+_AGENT, _IGNORED, _DROPPED = "X-RoleLLM-Agent", "X-RoleLLM-Ignored", "X-RoleLLM-Dropped-Messages"
+_EXPOSED = ("Retry-After", REQUEST_ID, _AGENT, _IGNORED, _DROPPED)
+"""Headers that web pages may read."""
+_PATHS = (
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/embeddings",
+    "/v1/responses",
+    "/v1/models",
+    "/health",
+    "/metrics",
+)
 
 
 def create_app(options: ServerOptions | None = None) -> FastAPI:
@@ -61,7 +79,7 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
         options: the server's options; None uses the defaults, for clients on this machine only.
 
     Raises:
-        ModelError: the first model cannot be used, or a name is unknown.
+        ModelError: the first model or the embeddings cannot be used, or a name is unknown.
         SettingsError: the strategy is unknown, or an API key or the file of keys cannot be used.
     """
     options = options or ServerOptions()
@@ -82,8 +100,9 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
         swagger_ui_oauth2_redirect_url=None,
     )
     app.state.agents = service.agents
-    patch_fastapi(app)  # serve the scripts of the page ourselves
+    add_docs_page(app)
     _add_paths(app, service)
+    add_embeddings(app, {name: get_embeddings(name) for name in options.embeddings})
     add_error_handlers(app)
     _add_limits(app, service)
     return app
@@ -118,7 +137,9 @@ class _Service:
 
     async def agent(self, body: GenerationRequest, request: Request) -> Agent:
         name = agent_named(body.model, request.headers, self.options.models)
-        if name.is_scene and body.n > 1:
+        if self.options.plain_tasks and isinstance(body, ChatRequest) and is_client_task(body.messages):
+            name = AgentName(PLAIN, "plain", strategy=None, model=name.model, seat=None)
+        if name.kind == "scene" and body.n > 1:
             raise ApiError(400, "A scene returns one answer; leave out n.", param="n")
         if body.stream and body.n > 1:
             raise ApiError(400, "A stream returns one answer; leave out n or stream.", param="n")
@@ -148,8 +169,7 @@ def _add_paths(app: FastAPI, service: _Service) -> None:
     async def model(model: str, request: Request) -> ModelObject:
         name = agent_named(model, request.headers, service.options.models)
         await asyncio.to_thread(service.agents.find, name)
-        id_ = f"{SCENE}{name.id}" if name.is_scene else name.id
-        return next(card for card in service.agents.cards if card.id == id_)
+        return service.agents.card(name)
 
     @app.get("/health", summary="Whether it answers")
     async def health() -> Health:
@@ -169,7 +189,7 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
     async def chat(body: ChatRequest, request: Request, head: _Head) -> Response:
         agent = await service.agent(body, request)
         head |= {"id": f"chatcmpl-{head['id']}", "model": body.model}
-        headers = _headers_of(body, agent)
+        headers = _headers_of(body.ignored + agent.ignored(body), agent)
         if body.stream:
             chunks = chat_chunks({**head, "object": "chat.completion.chunk"}, body, agent.persona)
             return await stream_response(request, service.streamed_answer(agent, body), chunks, headers)
@@ -178,7 +198,10 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
             ChatChoice(
                 index=number,
                 message=AnswerMessage(
-                    content=one.text, reasoning_content=one.reasoning, name=agent.persona
+                    content=one.text if one.text or not one.calls else None,
+                    reasoning_content=one.reasoning,
+                    tool_calls=one.calls or None,
+                    name=agent.persona,
                 ),
                 finish_reason=one.end.reason,
             )
@@ -188,7 +211,7 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
         completion = ChatCompletion(**head, choices=choices, usage=usage, scene=answered[0].end.scene)
         return JSONResponse(
             completion.model_dump(exclude=None if completion.scene else {"scene"}),
-            headers=headers,
+            headers=_with_dropped(headers, answered[0]),
         )
 
     @app.post("/v1/completions", summary="Answer a line", response_model=TextCompletion)
@@ -196,7 +219,7 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
         agent = await service.agent(body, request)
         chat_body = _as_chat(body)
         head |= {"id": f"cmpl-{head['id']}", "model": body.model}
-        headers = _headers_of(body, agent)
+        headers = _headers_of(body.ignored + agent.ignored(chat_body), agent)
         if body.stream:
             chunks = text_chunks({**head, "object": "text_completion"}, chat_body)
             return await stream_response(
@@ -210,7 +233,20 @@ def _add_answering(app: FastAPI, service: _Service) -> None:
         completion = TextCompletion(
             **head, choices=choices, usage=total_usage([one.end.usage for one in answered])
         )
-        return JSONResponse(completion.model_dump(), headers=headers)
+        return JSONResponse(completion.model_dump(), headers=_with_dropped(headers, answered[0]))
+
+    @app.post("/v1/responses", summary="Answer an input")
+    async def respond(body: ResponseRequest, request: Request, head: _Head) -> Response:
+        chat_body = body.as_chat()
+        agent = await service.agent(chat_body, request)
+        head |= {"id": f"resp_{head['id']}"}
+        headers = _headers_of(body.ignored + agent.ignored(chat_body), agent)
+        if body.stream:
+            events = ResponseEvents(head, body)
+            streamed = service.streamed_answer(agent, chat_body)
+            return await stream_response(request, streamed, events.of, headers, failed=events.failed)
+        (answered,) = await service.complete_answers(agent, chat_body, request)
+        return JSONResponse(response_object(head, body, answered), headers=_with_dropped(headers, answered))
 
     @app.exception_handler(GoneError)
     async def client_gone(_: Request, error: Exception) -> Response:
@@ -230,16 +266,25 @@ def _as_chat(body: CompletionRequest) -> ChatRequest:
     return ChatRequest(**options, messages=[ChatMessage(role="user", content=body.line)])
 
 
-def _headers_of(body: GenerationRequest, agent: Agent) -> dict[str, str]:
+def _headers_of(fields: Iterable[str], agent: Agent) -> dict[str, str]:
     """Headers with the agent and the ignored fields of the request."""
-    headers = {"X-RoleLLM-Agent": agent.name}
-    ignored = ",".join(name for name in body.ignored if name.isascii() and name.isidentifier())
-    return {**headers, "X-RoleLLM-Ignored": ignored[:500]} if ignored else headers
+    headers = {_AGENT: agent.name}
+    ignored = ",".join(
+        name for name in sorted(fields) if name.isascii() and name.replace(".", "").isidentifier()
+    )
+    return {**headers, _IGNORED: ignored[:500]} if ignored else headers
+
+
+def _with_dropped(headers: dict[str, str], answered: WholeAnswer) -> dict[str, str]:
+    """The headers, with the number of messages that did not fit if there are any."""
+    dropped = answered.end.dropped
+    return {**headers, _DROPPED: str(dropped)} if dropped else headers
 
 
 def _add_limits(app: FastAPI, service: _Service) -> None:
     """Add middleware; the last one runs first."""
     options = service.options
+    app.add_middleware(limits.UntypedJson)
     app.add_middleware(UnexpectedErrors)
     app.add_middleware(ConcurrencyLimit, admission=service.admission)
     app.add_middleware(
@@ -260,7 +305,11 @@ def _add_limits(app: FastAPI, service: _Service) -> None:
             allow_origins=list(options.origins),
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
-            expose_headers=["Retry-After", REQUEST_ID],
+            expose_headers=list(_EXPOSED),
         )
     app.add_middleware(limits.Counting, metrics=service.metrics, paths=_PATHS)
+    if options.access_log is not None:
+        app.add_middleware(AccessLog, form=options.access_log)
+    if options.root_path:
+        app.add_middleware(limits.Prefix, prefix=options.root_path)
     app.add_middleware(RequestIds)

@@ -22,10 +22,9 @@ from rolellm_agents.errors import (
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.text.masking import masked
 from rolellm_graphs.server.current_request import request_id, request_name
-from rolellm_graphs.server.wire import NO_UNICODE
+from rolellm_graphs.server.invalid_requests import problem_of
 
 _log = logging.getLogger(__name__)
-_SHOWN = 300
 _TYPES: Mapping[int, str] = {
     HTTPStatus.UNAUTHORIZED: "authentication_error",
     HTTPStatus.FORBIDDEN: "permission_error",
@@ -91,7 +90,8 @@ def api_error(error: Exception) -> ApiError:
         case ApiError():
             return error
         case RequestValidationError():
-            return _invalid(error)
+            problem = problem_of(error.errors())
+            return ApiError(HTTPStatus.BAD_REQUEST, problem.message, code=problem.code, param=problem.param)
         case HTTPException():
             return ApiError(error.status_code, f"{error.detail}.", headers=error.headers)
         case MessageError():
@@ -174,17 +174,3 @@ def add_error_handlers(app: FastAPI) -> None:
 
     for kind in (ApiError, RoleLLMError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, on_error)
-
-
-def _invalid(error: RequestValidationError) -> ApiError:
-    """The path and message of the first invalid field."""
-    first = error.errors()[0]
-    if first["type"] == "json_invalid":
-        return ApiError(HTTPStatus.BAD_REQUEST, "The request is not JSON; send a JSON object.")
-    if first["type"] == NO_UNICODE:
-        field = one_line(first["ctx"]["field"], _SHOWN)
-        return ApiError(HTTPStatus.BAD_REQUEST, one_line(f"{first['msg']}.", _SHOWN), param=field)
-    path = [one_line(str(part), _SHOWN) for part in first["loc"][1:]]
-    field = ".".join(path) or "the body"
-    message = one_line(f"{field}: {first['msg'].removeprefix('Value error, ')}.", _SHOWN)
-    return ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, message, param=".".join(path) or None)

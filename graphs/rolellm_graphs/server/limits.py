@@ -1,4 +1,4 @@
-"""Middleware before every request: host names, body size and request counts.
+"""Middleware before every request: paths, host names, bodies and request counts.
 
 API keys are checked in `clients`, and the limit on concurrent requests is in `concurrency`. All classes are
 plain ASGI middleware, because middleware that wraps responses would buffer streams.
@@ -35,9 +35,46 @@ class KnownHosts:
             error = ApiError(
                 HTTPStatus.FORBIDDEN,
                 "The host name of this request is not one of this server's; use the server's own address, "
-                "or start it with --host.",
+                "or start it with --host or --allowed-host.",
             )
             return await error.response()(scope, receive, send)
+        return await self._app(scope, receive, send)
+
+
+class Prefix:
+    """Serves under a proxy's prefix, whether the proxy leaves it in paths or not."""
+
+    def __init__(self, app: ASGIApp, prefix: str) -> None:
+        """Serve under this prefix, such as `/rolellm`."""
+        self._app = app
+        self._prefix = prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, with a path without the prefix."""
+        if scope["type"] == "http":
+            scope["root_path"] = self._prefix
+            if scope["path"].startswith(f"{self._prefix}/"):
+                scope["path"] = scope["path"].removeprefix(self._prefix)
+        return await self._app(scope, receive, send)
+
+
+class UntypedJson:
+    """Reads bodies without a Content-Type as JSON, as OpenAI does, unless a web page sent them.
+
+    A page of another site may send such a request without asking first (CORS), and names itself in Origin.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an application."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, with the type if it has none."""
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            if "content-type" not in headers and "origin" not in headers:
+                typed = (b"content-type", b"application/json")
+                scope = {**scope, "headers": [*scope["headers"], typed]}
         return await self._app(scope, receive, send)
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from rolellm_graphs.server.answers import AnswerChunk, AnswerEnd, AnswerPart
+from rolellm_graphs.server.answers import AnswerEnd, AnswerPart
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 _REFUSED = ("waited", "queue_full", "rate")
@@ -88,7 +88,7 @@ class AnswerClock:
     def record(self, part: AnswerPart) -> None:
         """Record a part of the answer."""
         elapsed = time.monotonic() - self._started
-        if isinstance(part, AnswerChunk) and not self._spoken:
+        if not isinstance(part, AnswerEnd) and not self._spoken:
             self._spoken = True
             self._metrics.first_words.observe(elapsed)
         if isinstance(part, AnswerEnd):

@@ -3,13 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.models.catalog import get_model
+from rolellm_agents.recall.embeddings import DEFAULT_EMBEDDINGS
+from rolellm_graphs.server.access_log import AccessLogForm
+from rolellm_graphs.server.tool_use import ToolOption
 
+LogLevel = Literal["debug", "info", "warning", "error"]
 MIB: Final = 2**20
 
 
@@ -33,6 +37,12 @@ class ServerOptions:
     hosts: tuple[str, ...] = ()
     """Names that a request's Host may have; any when empty. It keeps a page of another site, whose name
     was bent to this machine, out of a server that asks for no key."""
+    root_path: str = ""
+    """The prefix under which a proxy offers the server, such as `/rolellm`; empty for none."""
+    access_log: AccessLogForm | None = None
+    """The form of the access log; None for no access log."""
+    log_level: LogLevel = "warning"
+    """The least severe messages in the log of the server's process."""
     origins: tuple[str, ...] = ()
     """Allowed CORS origins."""
     connections_per_address: int = 256
@@ -57,6 +67,12 @@ class ServerOptions:
     """Maximum time for an answer, in seconds."""
     max_tokens: int = 1024
     """Maximum length of an answer, in tokens; longer requests are reduced to it."""
+    tools: ToolOption | None = None
+    """Whether models get the tools of requests; None for each model's default (`tool_use`)."""
+    plain_tasks: bool = True
+    """Whether the model alone answers requests that are tasks of a chat program (`client_tasks`)."""
+    embeddings: tuple[str, ...] = (DEFAULT_EMBEDDINGS,)
+    """Names of the offered embeddings, as for `get_embeddings`."""
     scene_turns: int = 4
     """Maximum number of turns in one answer of a scene."""
     make: Callable[..., BaseChatModel] = get_model

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from http import HTTPStatus
+from typing import Final
 
 from rolellm_agents.scene import NARRATOR, LoadedScene, SceneLine
 from rolellm_agents.scene.events import ScheduledEvent, due_lines, event_line
@@ -28,6 +29,24 @@ from rolellm_graphs.server.wire import (
     SceneReply,
     Usage,
 )
+
+_UNUSED: Final = (
+    "frequency_penalty",
+    "max_completion_tokens",
+    "max_tokens",
+    "min_p",
+    "parallel_tool_calls",
+    "presence_penalty",
+    "repeat_penalty",
+    "response_format",
+    "stop",
+    "temperature",
+    "tool_choice",
+    "tools",
+    "top_k",
+    "top_p",
+)
+"""Fields that have no effect in a scene, whose file says how its characters are generated."""
 
 
 class SceneAgent:
@@ -55,6 +74,10 @@ class SceneAgent:
         persons = [seat_.id for seat_ in self._loaded.scene.cast if seat_.person]
         self.seat = self._loaded.check_seat(seat) if seat else (persons or [NARRATOR])[0]
         self.name = f"{SCENE}{self._loaded.scene.id}@{self.seat}"
+
+    def ignored(self, request: ChatRequest) -> list[str]:
+        """The fields of a request that have no effect in a scene; see `Agent`."""
+        return [name for name in _UNUSED if getattr(request, name) not in (None, [])]
 
     async def answer(self, request: ChatRequest, seed: int | None) -> AsyncGenerator[AnswerPart, None]:
         """Play turns; see `Agent`. Lines are sent when they are final, since a faulty one is retried.

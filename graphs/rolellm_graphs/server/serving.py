@@ -15,6 +15,7 @@ from rolellm_agents.errors import SettingsError
 from rolellm_agents.files.ports import is_loopback, listen
 from rolellm_agents.models.local import load_model
 from rolellm_graphs.server.app import create_app
+from rolellm_graphs.server.log_settings import log_settings
 from rolellm_graphs.server.options import ServerOptions
 from rolellm_graphs.server.protocol import HEAD_BYTES, Door, protocol_behind
 
@@ -45,11 +46,12 @@ async def serve(
         on_ready: called with the server's URL when it accepts requests.
 
     Raises:
-        SettingsError: the address or the certificate cannot be used, or the address is public and there is
-            no key.
+        SettingsError: the address, the prefix or the certificate cannot be used, or the address is public
+            and there is no key.
         ModelError: the first model cannot be used or loaded.
     """
     check_access(host, options)
+    check_prefix(options.root_path)
     tls = tls_settings(certificate, private_key)
     with listen(host, port) as listener:
         listener.listen(_BACKLOG)
@@ -57,11 +59,18 @@ async def serve(
         # for the client's delayed acknowledgement: 40 ms of each request.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         url = _url("https" if tls else "http", host, listener)
-        if not options.asks_for_keys:
-            options = replace(options, hosts=(*_HERE, host.lower()))
+        if not options.asks_for_keys or options.hosts:
+            named = (name.lower().rstrip(".") for name in options.hosts)
+            options = replace(options, hosts=(*_HERE, host.lower(), *named))
         app = await asyncio.to_thread(create_app, options)
         await asyncio.to_thread(load_model, app.state.agents.model())
-        config = server_config(app, options, timeout_graceful_shutdown=max(1, round(patience)), **tls)
+        config = server_config(
+            app,
+            options,
+            timeout_graceful_shutdown=max(1, round(patience)),
+            log_config=log_settings(options),
+            **tls,
+        )
         await _NotifyingServer(config, lambda: on_ready(url)).serve(sockets=[listener])
 
 
@@ -78,6 +87,16 @@ def check_access(host: str, options: ServerOptions) -> None:
         )
 
 
+def check_prefix(prefix: str) -> None:
+    """Check the prefix under which a proxy offers the server.
+
+    Raises:
+        SettingsError: it is no path.
+    """
+    if prefix and (not prefix.startswith("/") or prefix.endswith("/") or not prefix.isprintable()):
+        raise SettingsError(f"--root-path {prefix!r} is no prefix; write it as in --root-path /rolellm.")
+
+
 def server_config(app: FastAPI, options: ServerOptions, **others: Any) -> uvicorn.Config:
     """The settings of uvicorn for an application, with our limits; `others` are further settings."""
     door = Door(options.head_seconds, options.stuck_seconds, options.connections_per_address)
@@ -86,7 +105,7 @@ def server_config(app: FastAPI, options: ServerOptions, **others: Any) -> uvicor
         http=protocol_behind(door),
         h11_max_incomplete_event_size=HEAD_BYTES,
         ws="none",
-        log_level="warning",
+        log_level=options.log_level,
         access_log=False,
         server_header=False,
         **others,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from rolellm_graphs.server.answers import Agent, AnswerChunk, AnswerEnd, AnswerPart
+from rolellm_graphs.server.answers import Agent, AnswerChunk, AnswerEnd, AnswerPart, CallChunk
 from rolellm_graphs.server.connection import while_connected
 from rolellm_graphs.server.failures import ApiError, api_error
 from rolellm_graphs.server.metrics import Metrics
@@ -17,6 +17,8 @@ from rolellm_graphs.server.wire import ChatRequest
 
 Chunks = Callable[[AnswerPart], Iterator[dict[str, Any]]]
 """Converts a part of an answer to objects to send."""
+Failed = Callable[[ApiError], dict[str, Any]]
+"""Converts a late error to an object to send."""
 _DONE: Final = b"data: [DONE]\n\n"
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -26,6 +28,8 @@ async def stream_response(
     answer: "StreamedAnswer",
     chunks: Chunks,
     headers: Mapping[str, str],
+    *,
+    failed: Failed = lambda error: error.body,
 ) -> StreamingResponse:
     """Stream an answer as server-sent events, starting with its first piece of text.
 
@@ -37,6 +41,7 @@ async def stream_response(
         answer: the answer to stream.
         chunks: converts a part of the answer to the objects to send.
         headers: further response headers.
+        failed: converts a late error to the object to send.
 
     Raises:
         GoneError: the client disconnected before the first piece of text.
@@ -47,12 +52,12 @@ async def stream_response(
     except BaseException:
         await answer.stop()
         raise
-    events = _events(first, answer, chunks)
+    events = _events(first, answer, chunks, failed)
     return StreamingResponse(events, media_type="text/event-stream", headers={**_HEADERS, **headers})
 
 
 async def _events(
-    first: Sequence[AnswerPart], answer: "StreamedAnswer", chunks: Chunks
+    first: Sequence[AnswerPart], answer: "StreamedAnswer", chunks: Chunks, failed: Failed
 ) -> AsyncIterator[bytes]:
     try:
         parts = first
@@ -60,7 +65,7 @@ async def _events(
             yield b"".join(_event(chunk) for part in parts for chunk in chunks(part))
             parts = await answer.next()
     except ApiError as error:
-        yield _event(error.body)
+        yield _event(failed(error))
     finally:
         await answer.stop()
     yield _DONE
@@ -139,8 +144,12 @@ def chat_chunks(head: dict[str, Any], request: ChatRequest, name: str | None) ->
             speaker = {"name": part.speaker} if part.speaker else {}
             field = "reasoning_content" if part.is_reasoning else "content"
             yield _choice(head, {field: part.text, **speaker})
+        elif isinstance(part, CallChunk):
+            yield _choice(head, {"tool_calls": [_piece(part)]})
         else:
-            extra = {"scene": part.scene.model_dump()} if part.scene else {}
+            extra: dict[str, Any] = {"scene": part.scene.model_dump()} if part.scene else {}
+            # Known only now, when the headers have long been sent.
+            extra |= {"dropped_messages": part.dropped} if part.dropped else {}
             yield {**_choice(head, {}, part.reason), **extra}
             yield from _usage(head, part, request)
 
@@ -151,7 +160,7 @@ def text_chunks(head: dict[str, Any], request: ChatRequest) -> Chunks:
     """The chunks of a text completion; arguments as for a chat."""
 
     def chunks(part: AnswerPart) -> Iterator[dict[str, Any]]:
-        if isinstance(part, AnswerChunk) and part.is_reasoning:
+        if isinstance(part, CallChunk) or (isinstance(part, AnswerChunk) and part.is_reasoning):
             return
         text, reason = (part.text, None) if isinstance(part, AnswerChunk) else ("", part.reason)
         choice = {"index": 0, "text": text, "finish_reason": reason, "logprobs": None}
@@ -162,14 +171,23 @@ def text_chunks(head: dict[str, Any], request: ChatRequest) -> Chunks:
     return chunks
 
 
+def _piece(part: CallChunk) -> dict[str, Any]:
+    """A piece of a call; only the first one names it."""
+    named = {"id": part.id, "type": "function"} if part.name else {}
+    name = {"name": part.name} if part.name else {}
+    return {"index": part.number, **named, "function": {**name, "arguments": part.arguments}}
+
+
 def _usage(head: dict[str, Any], part: AnswerEnd, request: ChatRequest) -> Iterator[dict[str, Any]]:
     if request.stream_options and request.stream_options.include_usage:
         yield {**head, "choices": [], "usage": part.usage.model_dump()}
 
 
-def _choice(head: dict[str, Any], delta: dict[str, str], reason: str | None = None) -> dict[str, Any]:
+def _choice(head: dict[str, Any], delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
     return {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}]}
 
 
 def _event(data: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+    # Only the Responses API names its events.
+    name = f"event: {data['type']}\n" if "type" in data else ""
+    return f"{name}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()

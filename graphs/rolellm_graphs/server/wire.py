@@ -2,15 +2,26 @@
 
 Fields that OpenAI's clients send and that have no effect here are ignored and listed in the response header
 `X-RoleLLM-Ignored`. Fields that would change the form of the answer and are not supported are rejected.
+Tools are in `tool_wire`.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from rolellm_agents.text import replace_surrogates
+from rolellm_graphs.server.tool_wire import ToolCall, ToolDefinition, chosen_tool
 
 NO_UNICODE: Final = "no_unicode"
 """The type of the error for text that cannot be encoded."""
@@ -19,7 +30,16 @@ Temperature = Annotated[float, Field(ge=0, le=2)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Penalty = Annotated[float, Field(ge=-2, le=2)]
 Tokens = Annotated[int, Field(ge=1, le=1_000_000)]
-StopMark = Annotated[str, Field(min_length=1, max_length=200)]
+StopMark = Annotated[str, Field(max_length=200)]
+
+
+def as_list(given: Any) -> Any:
+    """One text as a list; OpenAI's fields with several texts may have one."""
+    return [given] if isinstance(given, str) else given
+
+
+def _as_parts(given: Any) -> Any:
+    return [{"type": "text", "text": given}] if isinstance(given, str) else given
 
 
 class TextPart(BaseModel):
@@ -32,10 +52,19 @@ class TextPart(BaseModel):
 class ChatMessage(BaseModel):
     """One message of a conversation."""
 
-    role: Literal["system", "developer", "user", "assistant"]
-    content: str | list[TextPart] | None = None
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Annotated[
+        list[TextPart] | None,
+        BeforeValidator(_as_parts, json_schema_input_type=str | list[TextPart] | None),
+    ] = None
     name: str | None = Field(default=None, max_length=200)
     """The speaker, in scenes and group chats."""
+    tool_calls: list[ToolCall] | None = None
+    """The tools that the assistant called."""
+    tool_call_id: str | None = None
+    """The call that a message of the role `tool` answers."""
+    function_call: Any = None
+    """The former way to call tools; such calls and their results are left out."""
 
     @field_validator("content", mode="before")
     @classmethod
@@ -49,9 +78,12 @@ class ChatMessage(BaseModel):
     @property
     def text(self) -> str:
         """The complete text of the message."""
-        if isinstance(self.content, list):
-            return "".join(part.text for part in self.content)
-        return self.content or ""
+        return "".join(part.text for part in self.content or ())
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether the assistant called a tool or a function in this message."""
+        return bool(self.tool_calls or self.function_call)
 
 
 class StreamOptions(BaseModel):
@@ -60,34 +92,8 @@ class StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class GenerationRequest(BaseModel):
-    """The fields that chat and text completion requests share."""
-
-    model_config = ConfigDict(extra="allow")
-
-    model: str = Field(min_length=1, max_length=300)
-    """A persona's id, or `scene:` and a scene's; `@` and a strategy or a model may follow."""
-    stream: bool = False
-    stream_options: StreamOptions | None = None
-    n: int = Field(default=1, ge=1, le=8)
-    """The number of answers; must be 1 for a stream or a scene."""
-    temperature: Temperature | None = None
-    top_p: Fraction | None = None
-    top_k: int | None = Field(default=None, ge=0, le=100_000)
-    min_p: Fraction | None = None
-    repeat_penalty: float | None = Field(
-        default=None, gt=0, le=10, validation_alias=AliasChoices("repeat_penalty", "repetition_penalty")
-    )
-    presence_penalty: Penalty | None = None
-    frequency_penalty: Penalty | None = None
-    max_tokens: Tokens | None = None
-    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
-    stop: StopMark | Annotated[list[StopMark], Field(max_length=16)] | None = None
-
-    # Features of OpenAI's API that personas do not support
-    tools: list[Any] | None = Field(default=None, max_length=0)
-    functions: list[Any] | None = Field(default=None, max_length=0)
-    logit_bias: dict[str, float] | None = Field(default=None, max_length=0)
+class UnicodeRequest(BaseModel):
+    """A request whose texts can all be encoded."""
 
     @model_validator(mode="before")
     @classmethod
@@ -102,6 +108,44 @@ class GenerationRequest(BaseModel):
                 )
         return body
 
+
+class GenerationRequest(UnicodeRequest):
+    """The fields that chat and text completion requests share."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: str = Field(min_length=1, max_length=300)
+    """A persona's id, or `scene:` and a scene's; `@` and a strategy or a model may follow."""
+    stream: bool = False
+    stream_options: StreamOptions | None = None
+    n: int = Field(default=1, ge=1, le=8)
+    """The number of answers; must be 1 for a stream or a scene."""
+    temperature: Temperature | None = None
+    top_p: Fraction | None = None
+    top_k: int | None = Field(default=None, ge=-1, le=100_000)
+    """0 and -1 are off."""
+    min_p: Fraction | None = None
+    repeat_penalty: float | None = Field(
+        default=None, gt=0, le=10, validation_alias=AliasChoices("repeat_penalty", "repetition_penalty")
+    )
+    presence_penalty: Penalty | None = None
+    frequency_penalty: Penalty | None = None
+    max_tokens: Tokens | None = None
+    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+    stop: Annotated[
+        list[StopMark] | None,
+        Field(max_length=16),
+        BeforeValidator(as_list, json_schema_input_type=str | list[str] | None),
+    ] = None
+
+    # A feature of OpenAI's API that personas do not support
+    logit_bias: dict[str, float] | None = Field(default=None, max_length=0)
+
+    @field_validator("top_k")
+    @classmethod
+    def _zero_is_off(cls, given: int | None) -> int | None:
+        return 0 if given == -1 else given
+
     @property
     def longest(self) -> int | None:
         """The maximum length of the answer in tokens."""
@@ -110,7 +154,7 @@ class GenerationRequest(BaseModel):
     @property
     def stop_strings(self) -> list[str] | None:
         """The strings before which the answer ends."""
-        return [self.stop] if isinstance(self.stop, str) else self.stop
+        return [mark for mark in self.stop or () if mark] or None
 
     @property
     def ignored(self) -> list[str]:
@@ -124,7 +168,37 @@ class ChatRequest(GenerationRequest):
     messages: list[ChatMessage] = Field(min_length=1, max_length=4096)
     max_completion_tokens: Tokens | None = None
     response_format: dict[str, Any] | None = None
+    tools: list[ToolDefinition] | None = Field(default=None, max_length=512)
+    tool_choice: Any = None
+    """`none`, `auto`, `required`, or the tool that must be called."""
+    parallel_tool_calls: bool | None = None
+    """Whether an answer may have several calls."""
     logprobs: Literal[False] | None = None
+
+    @field_validator("response_format")
+    @classmethod
+    def _known_format(cls, given: dict[str, Any] | None) -> dict[str, Any] | None:
+        match given:
+            case None | {"type": "text" | "json_object"}:
+                return given
+            case {"type": "json_schema", "json_schema": {"schema": _}}:
+                return given
+            case {"type": "json_schema"}:
+                raise ValueError("a json_schema needs its schema in json_schema.schema")
+            case _:
+                raise ValueError('its type must be "text", "json_object" or "json_schema"')
+
+    @field_validator("tool_choice")
+    @classmethod
+    def _known_choice(cls, choice: Any, info: ValidationInfo) -> Any:
+        if info.data.get("tools"):
+            chosen_tool(choice, info.data["tools"])
+        return choice
+
+    @property
+    def chosen_tool(self) -> str | None:
+        """The tool that must be called; see `tool_wire.chosen_tool`."""
+        return chosen_tool(self.tool_choice, self.tools) if self.tools else None
 
     @property
     def longest(self) -> int | None:
@@ -135,14 +209,18 @@ class ChatRequest(GenerationRequest):
 class CompletionRequest(GenerationRequest):
     """`POST /v1/completions`: one user line to a persona."""
 
-    prompt: str | Annotated[list[str], Field(min_length=1, max_length=1)]
+    prompt: Annotated[
+        list[str],
+        Field(min_length=1, max_length=1),
+        BeforeValidator(as_list, json_schema_input_type=str | list[str]),
+    ]
     echo: Literal[False] | None = None
     logprobs: Literal[0] | None = None
 
     @property
     def line(self) -> str:
         """The user's line."""
-        return self.prompt if isinstance(self.prompt, str) else self.prompt[0]
+        return self.prompt[0]
 
 
 class PromptDetails(BaseModel):
@@ -194,9 +272,12 @@ class AnswerMessage(BaseModel):
     """The message of an answer."""
 
     role: Literal["assistant"] = "assistant"
-    content: str
+    content: str | None
+    """None if the answer only calls tools."""
     reasoning_content: str | None = Field(default=None, exclude_if=lambda given: given is None)
     """What a model that reasons has thought, as vLLM, llama-server and DeepSeek send it."""
+    tool_calls: list[ToolCall] | None = Field(default=None, exclude_if=lambda given: given is None)
+    """The tools that the model calls."""
     name: str | None = None
     """The persona's id."""
 
@@ -244,7 +325,7 @@ class TextCompletion(BaseModel):
 
 
 class ModelObject(BaseModel):
-    """A persona or scene that can answer."""
+    """A persona, scene or model that can answer."""
 
     id: str
     object: Literal["model"] = "model"
@@ -252,6 +333,10 @@ class ModelObject(BaseModel):
     owned_by: str = "rolellm"
     name: str
     description: str
+    context_length: int | None = Field(default=None, exclude_if=lambda given: given is None)
+    """The context of the model behind it, in tokens; left out if unknown."""
+    abilities: list[str] = []
+    """What the model behind it is known to be able to do: tools, JSON, reasoning."""
 
 
 class ModelList(BaseModel):

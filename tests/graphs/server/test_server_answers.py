@@ -3,15 +3,18 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from helpers.api_server import asked_in_process, options_of, served
+from helpers.tiny_gguf import make_tiny_gguf
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from pydantic import Field
 
 from rolellm_agents.errors import ContextLengthError, ModelError, StorageError
+from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.models.testing import FunctionModel
 from rolellm_graphs.role.graph import role_graph
@@ -134,11 +137,9 @@ async def test_fields_that_mean_nothing_here_are_named_and_those_that_cannot_be_
             "typo": 1,
         }
         passed = await client.post(CHAT, json=asked)
-        tools = await client.post(CHAT, json={**asked, "tools": [{"type": "function"}]})
         logprobs = await client.post(CHAT, json={**asked, "logprobs": True})
     assert (passed.status_code, passed.headers["x-rolellm-ignored"]) == (200, "chat_completion_source,typo")
-    assert (tools.status_code, tools.json()["error"]["param"]) == (422, "tools")
-    assert (logprobs.status_code, logprobs.json()["error"]["param"]) == (422, "logprobs")
+    assert (logprobs.status_code, logprobs.json()["error"]["param"]) == (400, "logprobs")
 
 
 async def test_several_answers_come_beside_each_other_each_with_a_seed_of_its_own() -> None:
@@ -179,25 +180,42 @@ async def test_all_personas_and_scenes_are_listed_and_found_again() -> None:
 @pytest.mark.parametrize(
     ("fields", "status", "param", "said"),
     [
+        ({"stop": ["x"] * 17}, 400, "stop", "stop must have at most 16 items."),
+        ({"stop": 3}, 400, "stop", "stop must be a valid list."),
+        ({"seed": "x"}, 400, "seed", "seed must be a valid integer."),
+        ({"logprobs": True}, 400, "logprobs", "logprobs is not supported here; leave it out."),
+        ({"logit_bias": {"1": 2}}, 400, "logit_bias", "logit_bias is not supported here; leave it out."),
+        ({"stop": [3]}, 400, "stop[0]", "stop[0] must be a valid string."),
+        ({"response_format": {"type": "nonsense"}}, 400, "response_format", "json_schema"),
+        ({"response_format": {"type": "json_schema"}}, 400, "response_format", "schema"),
+        ({"response_format": 3}, 400, "response_format", "response_format must be an object."),
+        ({"messages": ["x"]}, 400, "messages[0]", "messages[0] must be an object."),
+        (
+            {"messages": [{"role": "user", "content": 3}]},
+            400,
+            "messages[0].content",
+            "must be a valid list",
+        ),
+        ({"messages": [{}]}, 400, "messages[0].role", "messages[0].role is missing; add it."),
         ({"model": "sherlock-homes"}, 404, "model", "did you mean sherlock-holmes"),
         ({"model": "scene:last-both"}, 404, "model", "did you mean scene:last-booth"),
         ({"model": "/etc/passwd"}, 404, "model", "There is no model"),
         ({"model": "../personas/en/sherlock-holmes.yaml"}, 404, "model", "There is no model"),
         ({"model": "sherlock-holmes@llamacpp:/etc/passwd"}, 404, "model", "There is no strategy or model"),
-        ({"model": ""}, 422, "model", "at least 1 character"),
-        ({"messages": []}, 422, "messages", "at least 1 item"),
+        ({"model": ""}, 400, "model", "at least 1 character"),
+        ({"messages": []}, 400, "messages", "messages must have at least 1 item."),
         ({"messages": [{"role": "user"}]}, 400, "messages", "empty"),
         ({"messages": [{"role": "assistant", "content": "Hm."}]}, 400, "messages", "role user"),
-        ({"messages": [{"role": "tool", "content": "x"}]}, 422, "messages.0.role", "Input should be"),
-        ({"messages": "hello"}, 422, "messages", "valid list"),
-        ({"temperature": 3}, 422, "temperature", "less than or equal to 2"),
-        ({"max_tokens": 0}, 422, "max_tokens", "greater than or equal to 1"),
-        ({"n": 99}, 422, "n", "less than or equal to 8"),
+        ({"messages": [{"role": "x", "content": "x"}]}, 400, "messages[0].role", "'tool' or 'function'."),
+        ({"messages": "hello"}, 400, "messages", "messages must be a valid list."),
+        ({"temperature": 3}, 400, "temperature", "less than or equal to 2"),
+        ({"max_tokens": 0}, 400, "max_tokens", "greater than or equal to 1"),
+        ({"n": 99}, 400, "n", "less than or equal to 8"),
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
-            422,
-            None,
-            "text",
+            400,
+            "messages[0].content",
+            "only text is supported",
         ),
     ],
 )
@@ -222,10 +240,10 @@ async def test_what_is_no_json_object_is_refused(body: bytes) -> None:
     async with asked_in_process(create_app(options_of(ScriptedChatModel(replies=[REPLY])))) as client:
         refused = await client.post(CHAT, content=body, headers={"Content-Type": "application/json"})
         as_text = await client.post(CHAT, content=b'{"model": "x"}', headers={"Content-Type": "text/plain"})
-    assert refused.status_code in (400, 422)
+    assert refused.status_code == 400
     assert refused.json()["error"]["message"]
     # A page of another site may send text without asking first; it gets nothing by it.
-    assert as_text.status_code == 422
+    assert as_text.status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -331,3 +349,59 @@ async def test_reasoning_is_sent_apart_as_other_servers_send_it() -> None:
     thoughts = [c["choices"][0]["delta"].get("reasoning_content", "") for c in chunks if c["choices"]]
     assert "".join(thoughts) == "A visitor."
     assert text["choices"][0]["text"] == REPLY
+
+
+async def test_words_of_refusals_are_ours_for_every_kind_of_request() -> None:
+    async with asked_in_process(create_app(options_of(ScriptedChatModel(replies=[REPLY])))) as client:
+        told = [
+            (await client.post(path, json=body)).json()["error"]
+            for path, body in (
+                (CHAT, {}),
+                (CHAT, []),
+                ("/v1/completions", {"model": "sherlock-holmes", "prompt": ["a", "b"]}),
+                ("/v1/completions", {"model": "sherlock-holmes", "prompt": [3]}),
+            )
+        ]
+    assert [error["message"] for error in told] == [
+        "model is missing; add it.",
+        "The request must be an object.",
+        "prompt must have at most 1 item.",
+        "prompt[0] must be a valid string.",
+    ]
+    assert [error["type"] for error in told] == ["invalid_request_error"] * 4
+    assert told[0]["code"] == "missing_required_parameter"
+
+
+async def test_what_openais_clients_send_for_nothing_is_accepted() -> None:
+    model = Recording(replies=[REPLY])
+    fields = {"top_k": -1, "stop": "", "response_format": {"type": "text"}, "tools": [], "n": 1}
+    asked = {"model": "sherlock-holmes", "messages": HELLO, **fields}
+    async with asked_in_process(create_app(options_of(model))) as client:
+        passed = await client.post(CHAT, json=asked)
+        untyped = await client.post(CHAT, content=json.dumps(asked))
+        of_a_page = await client.post(
+            CHAT, content=json.dumps(asked), headers={"Origin": "https://a.example"}
+        )
+    assert (passed.status_code, untyped.status_code) == (200, 200)
+    assert model.told[0]["stop"] is None
+    # A page of another site may send this without asking first; it gets nothing by it.
+    assert of_a_page.status_code == 400
+
+
+async def test_messages_that_no_longer_fit_are_told_where_pages_may_read_it(tmp_path: Path) -> None:
+    small = ChatLlamaCpp(model_path=make_tiny_gguf(tmp_path / "t.gguf", seed=3), n_ctx=256, max_tokens=4)
+    long = [{"role": role, "content": "word " * 20} for _ in range(20) for role in ("user", "assistant")]
+    asked = {"model": "plain", "messages": [*long, *HELLO], "seed": 1}
+    page = {"Origin": "https://page.example"}
+    async with asked_in_process(create_app(options_of(small, origins=("*",)))) as client:
+        whole = await client.post(CHAT, json=asked, headers=page)
+        last = events(await client.post(CHAT, json={**asked, "stream": True}))[-1]
+        short = await client.post(CHAT, json={**asked, "messages": HELLO})
+    dropped = int(whole.headers["x-rolellm-dropped-messages"])
+    assert 0 < dropped <= 40
+    assert last["dropped_messages"] == dropped
+    assert "x-rolellm-dropped-messages" not in short.headers
+    exposed = whole.headers["access-control-expose-headers"].lower()
+    assert {"x-rolellm-dropped-messages", "x-rolellm-ignored", "x-rolellm-agent", "x-request-id"} <= set(
+        exposed.split(", ")
+    )

@@ -155,7 +155,7 @@ async def test_a_body_that_nests_very_deeply_is_refused_in_a_sentence(depth: int
     body = b'{"model": "x", "messages": ' + b"[" * depth + b"]" * depth + b"}"
     async with asked_in_process(create_app(options_of(ScriptedChatModel(replies=["Good day."])))) as client:
         refused = await client.post(CHAT, content=body, headers={"Content-Type": "application/json"})
-    assert refused.status_code in (400, 422)
+    assert refused.status_code == 400
     assert refused.json()["error"]["message"].endswith(".")
 
 

@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -105,6 +105,32 @@ def serve(
         list[str] | None,
         typer.Option("--origin", help="Allowed CORS origin. Repeatable; * allows any.", metavar="URL"),
     ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allowed-host",
+            help="Host name of requests that is accepted besides this machine's own, such as a proxy's. "
+            "Repeatable. Default: any with API keys, none without.",
+            metavar="NAME",
+        ),
+    ] = None,
+    root_path: Annotated[
+        str,
+        typer.Option(
+            "--root-path", help="Prefix under which a proxy offers the server.", metavar="/PREFIX"
+        ),
+    ] = "",
+    access_log: Annotated[
+        Literal["text", "json"] | None,
+        typer.Option(
+            "--access-log",
+            help="Write a line for each request to stdout, as text or JSON, without its contents.",
+        ),
+    ] = None,
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        typer.Option("--log-level", help="Least severe messages in the log, which goes to stderr."),
+    ] = "warning",
     concurrent: Annotated[
         int, typer.Option("--concurrent", min=1, max=1024, help="Answers generated at the same time.")
     ] = 32,
@@ -146,6 +172,30 @@ def serve(
     answer_seconds: Annotated[
         float, typer.Option("--answer-seconds", min=1, help="Maximum time for one answer, in seconds.")
     ] = 300.0,
+    tools: Annotated[
+        Literal["pass", "ignore"] | None,
+        typer.Option(
+            "--tools",
+            help="What happens to tools that clients send. Default: models that can call tools get them, "
+            "and the embedded models only if a request requires a call.",
+        ),
+    ] = None,
+    plain_tasks: Annotated[
+        bool,
+        typer.Option(
+            "--plain-tasks/--persona-tasks",
+            help="Whether the model alone, or the named persona, answers tasks of chat programs, such as a "
+            "title for the conversation.",
+        ),
+    ] = True,
+    embeddings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--embeddings",
+            help="Embeddings that /v1/embeddings offers. Repeatable. Default: lexical.",
+            metavar="NAME",
+        ),
+    ] = None,
     user: Annotated[
         str | None, typer.Option("--user", help="Name by which characters address clients.")
     ] = None,
@@ -166,6 +216,7 @@ def serve(
     import asyncio
 
     from rolellm_agents.config.settings import load_settings
+    from rolellm_agents.recall.embeddings import DEFAULT_EMBEDDINGS
 
     try:
         from rolellm_graphs.server.options import ServerOptions
@@ -183,12 +234,19 @@ def serve(
         key_file=api_keys,
         requests_per_minute=requests_per_minute,
         connections_per_address=connections_per_address,
+        hosts=tuple(allowed_host or ()),
+        root_path=root_path,
+        access_log=access_log,
+        log_level=log_level,
         origins=tuple(origin or ()),
         concurrent=concurrent,
         queue=queue,
         queue_seconds=queue_seconds,
         max_tokens=max_tokens,
         answer_seconds=answer_seconds,
+        tools=tools,
+        plain_tasks=plain_tasks,
+        embeddings=tuple(embeddings or [DEFAULT_EMBEDDINGS]),
     )
 
     def on_ready(url: str) -> None:
