@@ -63,7 +63,7 @@ async def test_a_call_of_a_tool_is_an_item_and_its_result_goes_back() -> None:
             for name in ("call_1", "call_2")
         ]
         called: Any = whole.output[0].model_dump()
-        other = {**called, "call_id": "call_2"}
+        other: Any = {**called, "call_id": "call_2"}
         last = await openai.responses.create(input=[question, called, other, *results], **asked)
     for response in (whole, streamed):
         call: Any = response.output[0]
