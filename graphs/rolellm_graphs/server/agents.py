@@ -10,12 +10,13 @@ from typing import Any, Final
 from langchain_core.language_models import BaseChatModel
 
 from rolellm_agents.errors import SceneError
+from rolellm_agents.models.server_details import ServerDetails
 from rolellm_agents.persona import Persona, list_personas
 from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.scene import LoadedScene, list_scenes, load_scene, without_models
 from rolellm_agents.text import one_line
 from rolellm_graphs.scene.ensemble import Ensemble
-from rolellm_graphs.server.abilities import abilities_of, context_of
+from rolellm_graphs.server.abilities import abilities_of, context_of, details_of
 from rolellm_graphs.server.answers import Agent
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.names import AS_CARD, PLAIN, SCENE, AgentName, unknown_agent
@@ -24,7 +25,7 @@ from rolellm_graphs.server.persona_answers import persona_agent
 from rolellm_graphs.server.plain_answers import card_agent, plain_agent
 from rolellm_graphs.server.scene_answers import SceneAgent
 from rolellm_graphs.server.scene_memory import SceneMemory
-from rolellm_graphs.server.tool_use import tool_use_of
+from rolellm_graphs.server.tool_use import ToolUse, tool_use_of
 from rolellm_graphs.server.wire import ModelObject
 
 _READY = 256
@@ -54,6 +55,7 @@ class Agents:
         self._since = int(time.time())
         self._memory = SceneMemory()
         self._models: dict[str, BaseChatModel] = {}
+        self._details: dict[str, ServerDetails | None] = {}
         self._ready: OrderedDict[AgentName, Agent] = OrderedDict()
         self._lock = Lock()
         self._personas: dict[str, Persona] = {}
@@ -109,8 +111,16 @@ class Agents:
             model = self._models.get(spec)
         if model is None:
             return {}
-        tools = tool_use_of(model, self._options.tools)
-        return {"context_length": context_of(model), "abilities": abilities_of(model, tools)}
+        details = self._details[spec]
+        tools = self._tools(spec, model)
+        return {
+            "context_length": context_of(model, details),
+            "abilities": abilities_of(model, tools, details),
+        }
+
+    def _tools(self, spec: str, model: BaseChatModel) -> ToolUse:
+        """Which requests' tools a model gets that was used before."""
+        return tool_use_of(model, self._options.tools, self._details[spec])
 
     def model(self, spec: str | None = None) -> BaseChatModel:
         """The model of a spec that the server offers; its first when None.
@@ -123,6 +133,7 @@ class Agents:
             if name not in self._models:
                 conversations = self._options.concurrent
                 self._models[name] = self._options.make(name, conversations=conversations)
+                self._details[name] = details_of(name)
             return self._models[name]
 
     def find(self, name: AgentName) -> Agent:
@@ -154,10 +165,10 @@ class Agents:
             case "persona":
                 return self._persona(name)
             case kind:
-                model = self.model(name.model)
+                spec = name.model or self._options.models[0]
+                model = self.model(spec)
                 make = plain_agent if kind == PLAIN else card_agent
-                tools = tool_use_of(model, self._options.tools)
-                return make(model, tools=tools, max_tokens=self._options.max_tokens)
+                return make(model, tools=self._tools(spec, model), max_tokens=self._options.max_tokens)
 
     def _persona(self, name: AgentName) -> Agent:
         persona = self._personas.get(name.id)
@@ -170,7 +181,7 @@ class Agents:
             model,
             strategy=name.strategy or self._options.strategy or default_strategy(spec),
             user=self._options.user,
-            tools=tool_use_of(model, self._options.tools),
+            tools=self._tools(spec, model),
             max_tokens=self._options.max_tokens,
         )
 

@@ -77,16 +77,18 @@ class ResponseRequest(UnicodeRequest):
 def _messages(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The items of an input as messages; reasoning of earlier answers is left out."""
     messages: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] | None = None  # those of the last message, while only calls follow
     for item in items:
+        if item.get("type") != "function_call":
+            calls = None
         match item:
             case {"type": "function_call"}:
                 function = {"name": item.get("name"), "arguments": item.get("arguments") or ""}
                 call = {"id": item.get("call_id"), "type": "function", "function": function}
-                last = messages[-1] if messages else {}
-                if last.get("role") == "assistant" and last.get("tool_calls"):
-                    last["tool_calls"].append(call)
-                else:
-                    messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+                if calls is None:
+                    calls = []
+                    messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+                calls.append(call)
             case {"type": "function_call_output"}:
                 content = _content(item.get("output"))
                 messages.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": content})

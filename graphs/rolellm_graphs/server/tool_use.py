@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
 
 from rolellm_agents.models.llamacpp.files.gguf import known_name
+from rolellm_agents.models.server_details import ServerDetails
 from rolellm_graphs.role.replaced_model import with_model
 from rolellm_graphs.server.wire import ChatRequest
 
@@ -17,19 +18,25 @@ ToolOption = Literal["pass", "ignore"]
 _PROBE: Final = {"type": "function", "function": {"name": "probe", "parameters": {"type": "object"}}}
 
 
-def tool_use_of(model: BaseChatModel, wished: ToolOption | None) -> ToolUse:
+def tool_use_of(
+    model: BaseChatModel, wished: ToolOption | None, details: ServerDetails | None = None
+) -> ToolUse:
     """Which requests' tools a model gets.
 
     Args:
         model: the model that answers.
         wished: the owner's choice; None for the default. The embedded models are too small to decide
             whether to call a tool, so by default they get tools only if a call is required. A grammar then
-            gives the call its form.
+            gives the call its form. A model of a server on this machine gets tools only if the server
+            states that it can call them, because such servers refuse requests with tools otherwise.
+        details: what a server on this machine states about the model; None for other models.
     """
     if not _can_call(model):
         return "ignore"
     if wished is not None:
         return wished
+    if details is not None and "tools" not in details.abilities:
+        return "ignore"
     file = getattr(model, "model_path", None)
     return "when-required" if file is not None and known_name(file) else "pass"
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_graphs.server.app import create_app
+from rolellm_graphs.server.response_wire import ResponseRequest
 from rolellm_graphs.server.wire import ChatRequest, CompletionRequest
 
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -32,11 +33,30 @@ NAMES = st.sampled_from(
 )
 
 
-def bodies(request: type[ChatRequest | CompletionRequest]) -> st.SearchStrategy[dict[str, Any]]:
+CALLS = {"role": "assistant", "tool_calls": 3}
+ITEMS = st.lists(
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["message", "function_call", "function_call_output", "reasoning", "x"])},
+        optional={"role": st.sampled_from(["user", "assistant", "tool"])}
+        | dict.fromkeys(("content", "name", "arguments", "call_id", "output", "tool_calls"), JSON),
+    )
+    | st.just(CALLS),
+    max_size=4,
+)
+
+
+def bodies(
+    request: type[ChatRequest | CompletionRequest | ResponseRequest],
+) -> st.SearchStrategy[dict[str, Any]]:
     """Requests of which most fields are of the right kind, and some are anything."""
     anything = st.dictionaries(st.sampled_from(sorted(request.model_fields)), JSON, max_size=3)
     usual = st.fixed_dictionaries(
-        {"model": NAMES | st.text(max_size=20), "messages": MESSAGES, "prompt": st.text(max_size=20)}
+        {
+            "model": NAMES | st.text(max_size=20),
+            "messages": MESSAGES,
+            "prompt": st.text(max_size=20),
+            "input": ITEMS,
+        }
     )
     return st.builds(lambda one, other: {**one, **other}, usual, anything)
 
@@ -66,3 +86,20 @@ def test_any_conversation_is_answered_or_refused(body: dict[str, Any]) -> None:
 @given(bodies(CompletionRequest))
 def test_any_line_is_answered_or_refused(body: dict[str, Any]) -> None:
     asyncio.run(ask("/v1/completions", body))
+
+
+@examples(0.4)
+@given(bodies(ResponseRequest))
+def test_any_input_is_answered_or_refused(body: dict[str, Any]) -> None:
+    asyncio.run(ask("/v1/responses", body))
+
+
+def test_calls_after_a_message_that_is_none_are_refused() -> None:
+    body = {"model": "sherlock-holmes", "input": [CALLS, {"type": "function_call"}]}
+    asyncio.run(ask("/v1/responses", body))
+
+
+@examples(0.2)
+@given(st.fixed_dictionaries({"model": st.just("lexical"), "input": JSON}, optional={"dimensions": JSON}))
+def test_any_text_has_a_vector_or_is_refused(body: dict[str, Any]) -> None:
+    asyncio.run(ask("/v1/embeddings", body))

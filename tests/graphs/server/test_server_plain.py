@@ -1,5 +1,6 @@
 """Models without a persona of ours, tasks of chat programs, and cards that clients send."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.models.server_details import Ability, ServerDetails
+from rolellm_agents.models.servers import ServedModel
 from rolellm_agents.persona import load_persona
 from rolellm_agents.persona.from_card.conversion import card_of
 from rolellm_graphs.server.app import create_app
@@ -198,3 +201,24 @@ async def test_the_models_alone_are_listed_with_what_is_known_of_them() -> None:
     ]
     assert listed[0]["abilities"] == ["tools"]
     assert (other["id"], other["abilities"]) == ("plain@scripted:b", ["tools"])
+
+
+@pytest.mark.parametrize(
+    ("abilities", "listed", "ignored"),
+    [(("tools", "reasoning"), ["tools", "reasoning"], None), (("JSON",), ["JSON"], "tools")],
+)
+async def test_what_a_server_on_this_machine_states_of_its_model_counts(
+    monkeypatch: pytest.MonkeyPatch, abilities: tuple[Ability, ...], listed: list[str], ignored: str | None
+) -> None:
+    stated = ServerDetails(context=12345, abilities=abilities)
+    served = [ServedModel("qwen3:4b", "Ollama", "http://127.0.0.1:11434/v1", stated)]
+    monkeypatch.setattr("rolellm_graphs.server.abilities.served_models", lambda: served)
+    model = ScriptedChatModel(replies=["Hm."], takes_tools=True)
+    options = replace(options_of(model), models=("local:qwen3:4b",))
+    tool = {"type": "function", "function": {"name": "weather"}}
+    async with asked_in_process(create_app(options)) as client:
+        card = (await client.get("/v1/models/sherlock-holmes")).json()
+        fields = {"model": "sherlock-holmes", "messages": HELLO, "tools": [tool]}
+        response = await client.post(CHAT, json=fields)
+    assert (card["context_length"], card["abilities"]) == (12345, listed)
+    assert response.headers.get("x-rolellm-ignored") == ignored

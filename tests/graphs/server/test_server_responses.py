@@ -58,15 +58,21 @@ async def test_a_call_of_a_tool_is_an_item_and_its_result_goes_back() -> None:
         whole = await openai.responses.create(input=[question], **asked)
         async with openai.responses.stream(input=[question], **asked) as stream:
             streamed = await stream.get_final_response()
-        result: Any = {"type": "function_call_output", "call_id": "call_1", "output": "Fog."}
+        results: Any = [
+            {"type": "function_call_output", "call_id": name, "output": "Fog."}
+            for name in ("call_1", "call_2")
+        ]
         called: Any = whole.output[0].model_dump()
-        last = await openai.responses.create(input=[question, called, result], **asked)
+        other: Any = {**called, "call_id": "call_2"}
+        last = await openai.responses.create(input=[question, called, other, *results], **asked)
     for response in (whole, streamed):
         call: Any = response.output[0]
         assert (len(response.output), call.type) == (1, "function_call")
         assert (call.call_id, call.name, call.arguments) == ("call_1", "weather", '{"place": "London"}')
     assert model.options[0]["tools"][0]["function"]["name"] == "weather"
-    assert [message.type for message in model.calls[2]][-3:] == ["human", "ai", "tool"]
+    assert [message.type for message in model.calls[2]][-4:] == ["human", "ai", "tool", "tool"]
+    both: Any = model.calls[2][-3]
+    assert [call["id"] for call in both.tool_calls] == ["call_1", "call_2"]
     assert last.output_text == "Foggy."
 
 

@@ -205,3 +205,15 @@ async def test_the_embedded_model_gets_tools_only_if_a_call_is_required() -> Non
     assert (choice["finish_reason"], "x-rolellm-ignored" in forced.headers) == ("tool_calls", False)
     assert choice["message"]["tool_calls"][0]["function"]["name"] == "weather"
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, "tools")
+
+
+async def test_open_webui_chats_with_its_built_in_tools() -> None:
+    # What Open WebUI 0.12.4 sends by default: these four fields, with some thirty tools.
+    function = WEATHER["function"]
+    tools = [{**WEATHER, "function": {**function, "name": f"tool_{number}"}} for number in range(36)]
+    asked = {"model": "sherlock-holmes", "stream": True, "messages": HELLO, "tools": tools}
+    async with asked_in_process(create_app(options_of(ScriptedChatModel(replies=["Foggy."])))) as client:
+        response = await client.post(CHAT, json=asked)
+    assert response.status_code == 200
+    assert response.headers["x-rolellm-ignored"] == "tools"
+    assert '"content":"Foggy."' in response.text
