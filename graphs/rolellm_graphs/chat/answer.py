@@ -21,6 +21,7 @@ from rolellm_graphs.events import Event, MessageDone, Prompted, Recalled, TurnFa
 from rolellm_graphs.role.backoff import BACKOFF
 from rolellm_graphs.role.graph import RoleContext, RoleInput
 from rolellm_graphs.role.prompt_parts import parts_of
+from rolellm_graphs.role.refused_prompt import SHORTENED
 
 _STEPS = 10
 """LangGraph's recursion limit for one turn, which takes three steps."""
@@ -116,7 +117,8 @@ class PendingAnswer:
             chunk, _ = part["data"]
             return self._take_words(chunk.text) if isinstance(chunk, AIMessage) and chunk.text else None
         if part["type"] == "custom":
-            return waiting_in(part["data"])
+            shortened = part["data"].get(SHORTENED) if isinstance(part["data"], dict) else None
+            return self._prompted(shortened) if shortened else waiting_in(part["data"])
         if "recall" in part["data"]:
             recalled = part["data"]["recall"]
             self._looked_up = record_of(recalled)

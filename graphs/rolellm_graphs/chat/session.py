@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.models.context_size import context_size
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import Cancellable, LocalModel, load_model
 from rolellm_agents.models.separated import separated
@@ -333,8 +334,7 @@ class Session(ConversationCursor):
     @property
     def context_size(self) -> int | None:
         """The model's context size in tokens; None if it is unknown."""
-        size = getattr(self.model, "n_ctx", None)
-        return size if isinstance(size, int) else None
+        return context_size(self.model)
 
     # The author's note
 

@@ -26,6 +26,12 @@ from rolellm_agents.cards import Lorebook
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.errors import MessageError
 from rolellm_agents.models.catalog import describe_model, get_model
+from rolellm_agents.models.context_size import (
+    SURELY_FITS,
+    ask_for_context,
+    fitted,
+    has_server_to_ask,
+)
 from rolellm_agents.models.reasoning import without_reasoning
 from rolellm_agents.models.separated import separated
 from rolellm_agents.persona import Persona, load_persona
@@ -152,13 +158,6 @@ def prompted_role_graph(
         await trace_recalled_async(prompting.persona, state["messages"][-1].text, update["recalled"])
         return update
 
-    def compose(state: RoleState) -> dict[str, Any]:
-        history, line = _split(state["messages"])
-        context = context_of(RoleContext)
-        prompt = prompting.compose(history, state["recalled"], line, note=context.note, scene=context.scene)
-        prefix = [AIMessage(context.answer_prefix)] if context.answer_prefix else []
-        return {"prompt": messages_to_dict([*prompt, *prefix])}
-
     def prompted(state: RoleState) -> ModelRequest:
         return ModelRequest(speaker, messages_from_dict(state["prompt"]), _call_options(), speaker)
 
@@ -169,7 +168,7 @@ def prompted_role_graph(
         RoleState, context_schema=RoleContext, input_schema=_INPUT, output_schema=RoleOutput
     )
     builder.add_node("recall", Node(recall, recall_async))
-    builder.add_node("compose", Node(compose))
+    builder.add_node("compose", _compose_node(prompting, chat_model))
     builder.add_node("speak", ModelNode(prompted, in_role, name="speak"))
     builder.add_edge(START, "recall")
     builder.add_edge("recall", "compose")
@@ -181,6 +180,27 @@ def prompted_role_graph(
         tags=run_tags(persona, strategy),
         metadata=run_metadata(persona, strategy, describe_model(chat_model)),
     )
+
+
+def _compose_node(prompting: Prompting, chat_model: BaseChatModel) -> Node:
+    """The node `compose`: the prompt, without the oldest turns if it exceeds the model's context."""
+
+    def compose(state: RoleState) -> dict[str, Any]:
+        history, line = _split(state["messages"])
+        context = context_of(RoleContext)
+        prompt = prompting.compose(history, state["recalled"], line, note=context.note, scene=context.scene)
+        if context.answer_prefix:
+            prompt.append(AIMessage(context.answer_prefix))
+        if sum([len(message.text) for message in prompt]) > SURELY_FITS:
+            prompt = fitted(chat_model, prompt)
+        return {"prompt": messages_to_dict(prompt)}
+
+    async def compose_async(state: RoleState) -> dict[str, Any]:
+        if sum([len(message.text) for message in state["messages"]]) > SURELY_FITS:
+            await asyncio.to_thread(ask_for_context, chat_model)
+        return compose(state)
+
+    return Node(compose, compose_async if has_server_to_ask(chat_model) else None)
 
 
 def _call_options() -> dict[str, Any]:
