@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 
 from rolellm_agents.models.catalog import describe_model
 from rolellm_agents.models.fitting import fit_messages
-from rolellm_agents.models.local import LocalModel
+from rolellm_agents.models.local import LocalModel, count_tokens
 from rolellm_agents.models.refused_length import refused_length
 from rolellm_agents.models.separated import SeparatedChatModel
 from rolellm_agents.models.servers import is_on_loopback, stated_context
@@ -87,6 +87,17 @@ def prompt_tokens(model: BaseChatModel, messages: Sequence[BaseMessage]) -> int:
     """The tokens of messages for a model whose tokenizer is unknown, with a margin."""
     found = _learned.get(_key(model))
     return int(_estimate(messages) * (found.ratio if found else _MARGIN))
+
+
+def text_tokens(model: BaseChatModel, text: str) -> int:
+    """The tokens of a message with this text: exact for a model in this process, else with a margin.
+
+    Raises:
+        ModelError: the model's file cannot be loaded.
+    """
+    if isinstance(model, LocalModel):
+        return count_tokens(model, text)[0] + _MESSAGE
+    return prompt_tokens(model, [HumanMessage(text)])
 
 
 def fitted(model: BaseChatModel, messages: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -15,6 +15,7 @@ from rolellm_agents.prompting.inserts import (
     character_note,
     lore_insert,
     scene_insert,
+    summary_insert,
     user_persona_insert,
     with_card_prompts,
 )
@@ -141,23 +142,26 @@ class Prompting:
         *,
         note: str = "",
         scene: str = "",
+        summary: str = "",
     ) -> list[BaseMessage]:
         """The prompt: the strategy's messages with the card's prompts and all inserts in their places.
 
         `recalled` are the items that `look_up` found. The author's note is placed a few messages before the
-        end, and what the persona knows of its scene after its description.
+        end, and what the persona knows of its scene, and a summary of earlier messages, after its
+        description.
         """
         messages = self.strategy_function(self.persona, history, recalled, line)
         # The scene first: it rarely changes, so the model's cached prefix stays valid.
         inserts = [
             *scene_insert(scene),
+            *([summary_insert(summary, self.persona)] if summary else []),
             *(lore_insert(item) for item in recalled if item["kind"] == "lore"),
             *self._notes,
             *authors_note(note, self.persona, self._user),
         ]
         return place_inserts(self._with_instruction(messages), inserts)
 
-    def stable_prefix(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
+    def stable_prefix(self, history: Sequence[BaseMessage], *, summary: str = "") -> list[BaseMessage]:
         """The messages that the next prompt begins with, whatever the user says, without lore."""
         first = next((message.text for message in history if message.type == "human"), None)
         if first is not None and any(lookup.of_first_line for lookup in self._lookups):
@@ -166,7 +170,8 @@ class Prompting:
             messages = self.strategy_function(self.persona, history, recalled, "")[:-1]
         else:
             messages = stable_prefix(self.strategy_function, self.persona, history)
-        return self._with_instruction(messages)[: len(messages)]
+        prefix = self._with_instruction(messages)[: len(messages)]
+        return place_inserts(prefix, [summary_insert(summary, self.persona)]) if summary else prefix
 
     def _with_instruction(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         """Add the card's prompts, and mark the instruction as one that may be cached on disk.

@@ -123,7 +123,12 @@ def serving_up_to(
                 return
             asked.requests.append(body)
             text = reply(body["messages"])
-            self._send(Answer(200, stream_of(text, end=finished()), SSE))
+            if body.get("stream"):
+                self._send(Answer(200, stream_of(text, end=finished()), SSE))
+            else:
+                message = {"role": "assistant", "content": text}
+                choice = {"index": 0, "message": message, "finish_reason": "stop"}
+                self._send(Answer(200, json.dumps(_chunk(choice) | {"object": "chat.completion"})))
 
         def do_GET(self) -> None:
             self.send_error(404)

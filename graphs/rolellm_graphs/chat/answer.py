@@ -16,6 +16,7 @@ from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.graph_stream import GraphStream
 from rolellm_graphs.chat.recording import Recording
+from rolellm_graphs.chat.summary import ActiveSummary
 from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone, Prompted, Recalled, TurnFailed, Waiting
 from rolellm_graphs.role.backoff import BACKOFF
@@ -40,18 +41,20 @@ class PendingAnswer:
         seed: int | None = None,
         note: str = "",
         prefix: str = "",
+        summary: ActiveSummary | None = None,
     ) -> None:
         """Prepare the answer; iterating over `events` starts it.
 
         The path goes from the first message to the line that is answered. The branch points to the answer
         from its first word on. Without a seed, the model uses its own. The author's note is inserted a few
         messages before the end of the prompt; `prefix` is text of an earlier answer that this one
-        continues.
+        continues. The summary stands in the prompt for the messages that it covers.
         """
         self._voice = voice
         self._path = list(path)
         self._seed = seed
         self._prefix = prefix
+        self._summary = summary
         self._recording = Recording(
             transcript,
             self._path[-1].conversation,
@@ -100,13 +103,13 @@ class PendingAnswer:
             self.cancel()
 
     def _astream(self, note: str) -> Any:
-        said = RoleInput(
-            messages=[as_langchain(message) for message in self._path], lore=lore_so_far(self._path)
-        )
+        path = self._path[self._summary.covers :] if self._summary else self._path
+        said = RoleInput(messages=[as_langchain(message) for message in path], lore=lore_so_far(self._path))
+        summary = self._summary.text if self._summary else ""
         return self._voice.graph.astream(
             said,
             {"recursion_limit": _STEPS},
-            context=RoleContext(seed=self._seed, note=note, answer_prefix=self._prefix),
+            context=RoleContext(seed=self._seed, note=note, answer_prefix=self._prefix, summary=summary),
             stream_mode=["messages", "updates", "custom"],
             version="v2",
         )

@@ -88,6 +88,8 @@ class RoleContext:
     """Prefix that the answer continues; the returned message holds only the continuation."""
     scene: str = ""
     """What the persona knows of its scene, placed after its description."""
+    summary: str = ""
+    """A summary of what was said before the messages, placed after the persona's description."""
     stop: tuple[str, ...] = ()
     """Stop sequences."""
     sampling: Mapping[str, Any] = field(default_factory=dict)
@@ -188,7 +190,14 @@ def _compose_node(prompting: Prompting, chat_model: BaseChatModel) -> Node:
     def compose(state: RoleState) -> dict[str, Any]:
         history, line = _split(state["messages"])
         context = context_of(RoleContext)
-        prompt = prompting.compose(history, state["recalled"], line, note=context.note, scene=context.scene)
+        prompt = prompting.compose(
+            history,
+            state["recalled"],
+            line,
+            note=context.note,
+            scene=context.scene,
+            summary=context.summary,
+        )
         if context.answer_prefix:
             prompt.append(AIMessage(context.answer_prefix))
         if sum([len(message.text) for message in prompt]) > SURELY_FITS:
