@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from helpers.broken_servers import LoopbackServer, serving_up_to, tokens_sent
+from helpers.long_conversation import long_record
 from helpers.texts import is_one_sentence
 from langchain_core.messages import BaseMessage
 
@@ -16,8 +17,8 @@ from rolellm_agents.errors import MessageError, ModelError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.persona import Persona
-from rolellm_agents.transcript import Message, Transcript
-from rolellm_agents.transcript.message import USER, ConversationRecord
+from rolellm_agents.transcript import Transcript
+from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import Event, MessageDone, Prompted, TurnFailed
 
@@ -29,33 +30,6 @@ def as_openai(limit: int, size: int) -> str:
     return (
         f"This model's maximum context length is {limit} tokens. However, your messages resulted in {size} "
         "tokens. Please reduce the length of the messages."
-    )
-
-
-def long_record(messages: int) -> ConversationRecord:
-    """A conversation of `messages` messages of about 300 characters."""
-
-    def message(place: int) -> Message:
-        by_user = place % 2 == 0
-        words = f"{'Question' if by_user else 'Answer'} {place}: " + "the boat waits in the rain. " * 10
-        return Message(
-            id=str(place),
-            conversation="c",
-            parent=str(place - 1) if place else None,
-            speaker=USER if by_user else "ada",
-            audience=(USER, "ada"),
-            kind="say",
-            text=words,
-            status="complete",
-            created="2026-11-25T08:00:00+00:00",
-        )
-
-    return ConversationRecord(
-        persona="ada",
-        created="2026-11-25T08:00:00+00:00",
-        messages=tuple(message(place) for place in range(messages)),
-        branches={"main": str(messages - 1)},
-        branch="main",
     )
 
 

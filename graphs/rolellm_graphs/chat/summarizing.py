@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
@@ -106,7 +107,7 @@ class Summaries:
 
 async def _answer(model: BaseChatModel, request: SummaryRequest) -> str:
     # A model on a server may think first, which would count.
-    options = {"max_tokens": SUMMARY_TOKENS} if isinstance(model, LocalModel) else {}
+    options: dict[str, Any] = {"max_tokens": SUMMARY_TOKENS} if isinstance(model, LocalModel) else {}
     answer = await separated(model).ainvoke(request.messages, **options)
     text = replace_surrogates(answer.text).strip()
     if not text:

@@ -41,6 +41,8 @@ def active_summary(path: Sequence[Message], summaries: Mapping[str, str]) -> Act
         path: the messages of a branch.
         summaries: the conversation's summaries by the id of the message up to which each reaches.
     """
+    if not summaries:
+        return None
     for place in range(len(path) - 1, 0, -1):
         if text := summaries.get(path[place - 1].id):
             return ActiveSummary(text, place, path[place - 1].id)
