@@ -39,9 +39,13 @@ from rolellm_agents.recall import (
     recalled_lore,
 )
 from rolellm_agents.recall.passages import Kind
+from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledPassage
+from rolellm_agents.text import estimated_tokens
 
 _MEMORIES = 3
 """The most earlier exchanges in a prompt, so that they do not crowd out the persona."""
+_EARLIER = "earlier in this conversation"
+"""The source of exchanges of the same conversation."""
 
 
 class LookedUp(NamedTuple):
@@ -91,7 +95,9 @@ class Prompting:
         self.strategy_function = get_strategy(strategy)
         self._user = user
         self._lore = LoreRecall(persona, user=user, about_user=about_user, lorebooks=lorebooks)
-        self._lookups = self._make_lookups(strategy, recall or RecallOptions(), memories)
+        self._options = recall or RecallOptions()
+        self._earlier: tuple[tuple[str, ...], Recaller] | None = None
+        self._lookups = self._make_lookups(strategy, self._options, memories)
         self.looks_up_vectors = any(lookup.recaller.uses_vectors for lookup in self._lookups)
         """Whether a lookup may take long, because it computes or requests embeddings."""
         self._notes = [*character_note(persona, user), *user_persona_insert(user, about_user)]
@@ -102,7 +108,13 @@ class Prompting:
         return self._lore.note
 
     def look_up(
-        self, history: Sequence[BaseMessage], line: str, lore: Mapping[str, Any], *, seed: int | None = None
+        self,
+        history: Sequence[BaseMessage],
+        line: str,
+        lore: Mapping[str, Any],
+        *,
+        seed: int | None = None,
+        earlier: tuple[str, ...] = (),
     ) -> LookedUp:
         """Find the lore that the conversation activates, and the passages near the line.
 
@@ -110,6 +122,7 @@ class Prompting:
             history: the conversation before the line.
             line: the user's line.
             lore: the timed effects of the lorebook so far.
+            earlier: exchanges of this conversation that the prompt no longer contains.
             seed: the seed for the lore's probabilities; derived from the conversation when None.
 
         Raises:
@@ -126,6 +139,8 @@ class Prompting:
             for lookup in self._lookups
             for item in lookup.recaller.recall(first if lookup.of_first_line else line)
         ]
+        if earlier:
+            passages += self._recall_earlier(earlier, line, passages)
         if not self._lore.entries:
             return LookedUp([*passages], None)
         activation = self._lore.activate(history, line, lore, seed=seed)
@@ -133,6 +148,18 @@ class Prompting:
         active_texts = {item["text"].strip() for item in active}
         new = [item for item in passages if item["kind"] != "passage" or item["text"] not in active_texts]
         return LookedUp([*new, *active], activation.state.to_json())
+
+    def _recall_earlier(
+        self, earlier: tuple[str, ...], line: str, found: Sequence[RecalledItem]
+    ) -> list[RecalledDemonstration | RecalledPassage]:
+        """The exchanges near the line, by words, within what the other passages leave of the budget."""
+        if self._earlier is None or self._earlier[0] != earlier:
+            passages = [Passage("memory", text, _EARLIER, place) for place, text in enumerate(earlier)]
+            few = replace(self._options, method="bm25", k=min(self._options.k, _MEMORIES))
+            self._earlier = earlier, Recaller(passages, self.persona, "bm25", few)
+        texts = [item["text"] for item in found if item["kind"] == "passage"]
+        left = self._options.tokens - sum([estimated_tokens(text) for text in texts])
+        return self._earlier[1].recall(line, tokens=left)
 
     def compose(
         self,

@@ -20,7 +20,7 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
-from rolellm_graphs.events import Event, MessageDone, Prompted, TurnFailed
+from rolellm_graphs.events import Event, MessageDone, Prompted, Recalled, TurnFailed
 
 LIMIT = 8_192
 PERSONA = Persona.model_validate({"id": "ada", "name": "Ada", "description": "You keep the light."})
@@ -136,8 +136,8 @@ async def test_what_fits_is_sent_whole(server: LoopbackServer, transcript: Trans
 def summarizing(messages: list[dict[str, Any]]) -> str:
     """A model that summarizes when it is asked to, and names the last message that it was shown."""
     if len(messages) == 1 and messages[0]["content"].startswith("Below is what"):
-        last = re.findall(r"(?:Question|Answer) \d+", messages[0]["content"])[-1]
-        return f"You kept the light until {last}."
+        shown = re.findall(r"(?:Question|Answer) \d+", messages[0]["content"])
+        return f"You kept the light until {['the end', *shown][-1]}."
     return "No boat tonight."
 
 
@@ -166,9 +166,11 @@ async def test_what_does_not_fit_is_summarized(summarizer: LoopbackServer, trans
     assert len(summarizer.refused) == 1
 
     await turn(session, "And the next?")
-    prompt = chat_prompts(summarizer)[-1]
-    assert "What Ada remembers of before: You kept the light until Answer" in prompt[0]
-    assert prompt[1:-1] == [message.text for message in session.messages[summary.covers : -2]]
+    assert (
+        "What Ada remembers of before: You kept the light until Answer" in chat_prompts(summarizer)[-1][0]
+    )
+    said = [one["content"] for one in summarizer.requests[-1]["messages"] if one["role"] != "system"]
+    assert said == [message.text for message in session.messages[summary.covers : -1]]
 
 
 async def test_prompts_grow_at_their_end_between_two_summaries(
@@ -182,7 +184,17 @@ async def test_prompts_grow_at_their_end_between_two_summaries(
         await turn(session, f"Line {number}: " + "is there a boat? " * (1 + number % 60))
         await session.summarize()
         reaches.append(session.summary.covers if session.summary else 0)
-    new = [not is_prefix(*pair) for pair in itertools.pairwise(chat_prompts(summarizer))]
+    # What is recalled stands before the last line, and in the prompt of its turn alone.
+    prompts = [
+        [
+            one["content"]
+            for place, one in enumerate(body["messages"])
+            if not place or one["role"] != "system"
+        ]
+        for body in summarizer.requests
+        if len(body["messages"]) > 1
+    ]
+    new = [not is_prefix(*pair) for pair in itertools.pairwise(prompts)]
     summaries = [after != before for before, after in itertools.pairwise(reaches)]
     assert 2 <= sum(summaries) <= 8
     assert new == summaries[:-1]  # the last one is for a turn that did not come
@@ -278,3 +290,28 @@ async def test_a_short_conversation_is_not_summarized(
     await turn(session, "When does the boat leave?")
     assert not await session.summarize()
     assert len(summarizer.requests) == 1
+
+
+async def test_what_fell_out_is_recalled_by_its_words(
+    summarizer: LoopbackServer, transcript: Transcript
+) -> None:
+    conversation = transcript.create_conversation("ada")
+    last = None
+    for place in range(160):
+        words = "The ring is under the third stair." if place == 3 else "the boat waits in the rain " * 10
+        speaker = "ada" if place % 2 else USER
+        last = transcript.append(conversation, last, speaker=speaker, audience=(USER, "ada"), text=words).id
+    model = get_model("openai:some-model", base_url=summarizer.url, context=LIMIT)
+    session = Session(PERSONA, transcript, model=model, conversation=conversation)
+    await turn(session, "When does the boat leave?")
+    await session.summarize()
+
+    events = await turn(session, "Which stair hides my ring?")
+    (recalled,) = (event for event in events if isinstance(event, Recalled))
+    assert [item["source"] for item in recalled.items if item["kind"] == "passage"] == [
+        "earlier in this conversation"
+    ]
+    assert "The ring is under the third stair." in texts(summarizer.requests[-1])[-2]
+    assert texts(summarizer.requests[-1])[-1] == "Which stair hides my ring?"
+    await turn(session, "Xylophones?")
+    assert "third stair" not in texts(summarizer.requests[-1])[-2]

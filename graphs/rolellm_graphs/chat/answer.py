@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -16,7 +17,7 @@ from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.graph_stream import GraphStream
 from rolellm_graphs.chat.recording import Recording
-from rolellm_graphs.chat.summary import ActiveSummary
+from rolellm_graphs.chat.summary import ActiveSummary, covered_exchanges
 from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone, Prompted, Recalled, TurnFailed, Waiting
 from rolellm_graphs.role.backoff import BACKOFF
@@ -103,13 +104,17 @@ class PendingAnswer:
             self.cancel()
 
     def _astream(self, note: str) -> Any:
-        path = self._path[self._summary.covers :] if self._summary else self._path
+        path = self._path
+        context = RoleContext(seed=self._seed, note=note, answer_prefix=self._prefix)
+        if self._summary:
+            earlier = covered_exchanges(self._voice, path, self._summary)
+            context = replace(context, summary=self._summary.text, earlier=earlier)
+            path = path[self._summary.covers :]
         said = RoleInput(messages=[as_langchain(message) for message in path], lore=lore_so_far(self._path))
-        summary = self._summary.text if self._summary else ""
         return self._voice.graph.astream(
             said,
             {"recursion_limit": _STEPS},
-            context=RoleContext(seed=self._seed, note=note, answer_prefix=self._prefix, summary=summary),
+            context=context,
             stream_mode=["messages", "updates", "custom"],
             version="v2",
         )

@@ -30,7 +30,7 @@ from rolellm_graphs.chat.answer import PendingAnswer, as_langchain, lore_so_far
 from rolellm_graphs.chat.comparison import Compared, follow_all
 from rolellm_graphs.chat.cursor import ConversationCursor
 from rolellm_graphs.chat.summarizing import Summaries
-from rolellm_graphs.chat.summary import ActiveSummary
+from rolellm_graphs.chat.summary import ActiveSummary, covered_exchanges
 from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone, TurnFailed
 
@@ -155,17 +155,20 @@ class Session(ConversationCursor):
         if not history and self.greeting:
             history = [AIMessage(self.greeting)]
         try:
-            return model.prefetch(self._foresee(history, draft, summary.text if summary else ""))
+            return model.prefetch(self._foresee(history, draft, summary))
         except RoleLLMError:
             # The answer will report the same error.
             return None
 
-    def _foresee(self, history: list[BaseMessage], draft: str, summary: str) -> list[BaseMessage]:
-        prompting = self.voice.prompting
+    def _foresee(
+        self, history: list[BaseMessage], draft: str, summary: ActiveSummary | None
+    ) -> list[BaseMessage]:
+        prompting, text = self.voice.prompting, summary.text if summary else ""
         if not draft:
-            return prompting.stable_prefix(history, summary=summary)
-        found = prompting.look_up(history, draft, lore_so_far(self._path))
-        return prompting.compose(history, found.recalled, draft, note=self._note, summary=summary)
+            return prompting.stable_prefix(history, summary=text)
+        earlier = covered_exchanges(self.voice, self._path, summary) if summary else ()
+        found = prompting.look_up(history, draft, lore_so_far(self._path), earlier=earlier)
+        return prompting.compose(history, found.recalled, draft, note=self._note, summary=text)
 
     # Messages and answers
 
@@ -395,7 +398,7 @@ class Session(ConversationCursor):
         """
         if self.answering:
             return False
-        return await self._summaries.write(self.voice, self.user_name, lambda: self._path)
+        return await self._summaries.write(self.voice, lambda: self._path)
 
     # Internals
 

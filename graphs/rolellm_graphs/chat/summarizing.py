@@ -49,12 +49,11 @@ class Summaries:
             raise MessageError("There is no summary; all earlier messages are in the prompt.")
         self._keep(summary.message, text.strip())
 
-    async def write(self, voice: Voice, user: str, path: Callable[[], Sequence[Message]]) -> bool:
+    async def write(self, voice: Voice, path: Callable[[], Sequence[Message]]) -> bool:
         """Let the voice's model summarize what does not fit into its context, or will not soon.
 
         Args:
             voice: the voice that answers next.
-            user: the user's name.
             path: returns the messages of the current branch.
 
         Returns:
@@ -67,7 +66,7 @@ class Summaries:
         if self.writing or self._failed:
             return False
         before = len(self.texts)
-        self.writing = work = asyncio.ensure_future(self._write(voice, user, path))
+        self.writing = work = asyncio.ensure_future(self._write(voice, path))
         try:
             await asyncio.wait({work})
             return (len(self.texts) > before) if work.cancelled() else work.result()
@@ -75,12 +74,12 @@ class Summaries:
             work.cancel()
             self.writing = None
 
-    async def _write(self, voice: Voice, user: str, path: Callable[[], Sequence[Message]]) -> bool:
+    async def _write(self, voice: Voice, path: Callable[[], Sequence[Message]]) -> bool:
         written = False
         try:
             while True:
                 said = path()
-                request = await asyncio.to_thread(summary_needed, voice, user, said, self.active(said))
+                request = await asyncio.to_thread(summary_needed, voice, said, self.active(said))
                 if request is None:
                     return written
                 self._keep(request.message, await _answer(voice.model, request))

@@ -8,6 +8,7 @@ from langchain_core.messages import BaseMessage
 from rolellm_agents.models.context_size import SURELY_FITS, prompt_room, text_tokens
 from rolellm_agents.persona.from_card.conversion import char_name
 from rolellm_agents.prompting.summary import SUMMARY_TOKENS, lines_to_cover, summary_prompt
+from rolellm_agents.recall.memories import exchanges
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.voice import Voice
@@ -49,8 +50,13 @@ def active_summary(path: Sequence[Message], summaries: Mapping[str, str]) -> Act
     return None
 
 
+def covered_exchanges(voice: Voice, path: Sequence[Message], summary: ActiveSummary) -> tuple[str, ...]:
+    """The user's lines, with their answers, that a summary covers."""
+    return tuple(exchanges(path[: summary.covers], voice.persona.name, voice.user))
+
+
 def summary_needed(
-    voice: Voice, user: str, path: Sequence[Message], before: ActiveSummary | None
+    voice: Voice, path: Sequence[Message], before: ActiveSummary | None
 ) -> SummaryRequest | None:
     """The request for a new summary, if a branch would soon no longer fit into the context; else None.
 
@@ -58,7 +64,6 @@ def summary_needed(
 
     Args:
         voice: the voice that answers next, and whose model writes the summary.
-        user: the user's name.
         path: the messages of the branch.
         before: the summary that counts so far.
 
@@ -73,7 +78,7 @@ def summary_needed(
     fixed = voice.prompting.compose([], [], "", summary=text)
     left = room - room // _RESERVE - sum([text_tokens(voice.model, message.text) for message in fixed])
     name, language = char_name(voice.persona), voice.persona.language
-    lines = [f"{user if message.speaker == USER else name}: {message.text}" for message in history]
+    lines = [f"{voice.user if message.speaker == USER else name}: {message.text}" for message in history]
     sizes = [text_tokens(voice.model, line) for line in lines]
     if sum(sizes) <= left:
         return None

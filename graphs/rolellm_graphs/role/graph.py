@@ -90,6 +90,8 @@ class RoleContext:
     """What the persona knows of its scene, placed after its description."""
     summary: str = ""
     """A summary of what was said before the messages, placed after the persona's description."""
+    earlier: tuple[str, ...] = ()
+    """Exchanges before the messages, of which those near the line are recalled."""
     stop: tuple[str, ...] = ()
     """Stop sequences."""
     sampling: Mapping[str, Any] = field(default_factory=dict)
@@ -146,7 +148,10 @@ def prompted_role_graph(
 
     def look_up(state: RoleState) -> dict[str, Any]:
         history, line = _split(state["messages"])
-        found = prompting.look_up(history, line, state.get("lore", {}), seed=context_of(RoleContext).seed)
+        context = context_of(RoleContext)
+        found = prompting.look_up(
+            history, line, state.get("lore", {}), seed=context.seed, earlier=context.earlier
+        )
         update: dict[str, Any] = {"recalled": found.recalled}
         return update if found.lore is None else {**update, "lore": found.lore}
 
