@@ -40,6 +40,7 @@ def get_model(
     max_tokens: int | None = None,
     seed: int | None = None,
     conversations: int = 1,
+    context: int | None = None,
     **options: Any,
 ) -> BaseChatModel:
     """Create a chat model.
@@ -51,6 +52,7 @@ def get_model(
         max_tokens: the maximum length of an answer in tokens; the model's default when None.
         seed: sampling seed for repeatable answers, if the model supports seeds.
         conversations: number of parallel conversations; a model in this process sizes its cache for them.
+        context: how many tokens the model reads at once, if its provider does not know; not passed on.
         options: further options of the provider, such as `base_url` or `n_ctx`.
 
     Raises:
@@ -58,7 +60,13 @@ def get_model(
         PluginError: the package that provides it cannot be used.
         SettingsError: `models.toml` cannot be used.
     """
-    given = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed, **options}
+    given = {
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "seed": seed,
+        "context": context,
+        **options,
+    }
     spec = name
     if ":" not in name:
         named = resolve_model(name)
@@ -69,18 +77,37 @@ def get_model(
         }
     provider_name, _, model_name = spec.partition(":")
     chosen = {key: value for key, value in given.items() if value is not None}
+    size = _checked_context(name, chosen.pop("context", None))
+    if provider_name == "llamacpp" and size:
+        chosen = {"n_ctx": size, **chosen}
     if provider_name == "llamacpp" and conversations > _USUAL_CONVERSATIONS:
         chosen = {"cache_mib": conversations * _MIB_PER_CONVERSATION, **chosen}
     try:
         if provider := PROVIDERS.get(provider_name):
-            return provider.make(model_name, chosen)
-        if factory := load_plugin("rolellm.providers", provider_name):
-            return _make_provided(factory, spec, chosen)
-        return _make_other(spec, chosen)
+            model = provider.make(model_name, chosen)
+        elif factory := load_plugin("rolellm.providers", provider_name):
+            model = _make_provided(factory, spec, chosen)
+        else:
+            model = _make_other(spec, chosen)
+        return _with_context(model, size) if size else model
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "its options"
         raise ModelError(f"The model {name!r} does not take {where}: {first['msg']}.") from error
+
+
+def _checked_context(name: str, context: Any) -> int | None:
+    if context is None or (isinstance(context, int) and context > 0):
+        return context
+    raise ModelError(
+        f"The model {name!r} takes a whole number of tokens as context, as in context = 32768."
+    )
+
+
+def _with_context(model: BaseChatModel, context: int) -> BaseChatModel:
+    """State a model's context in its LangChain profile."""
+    model.profile = {**(model.profile or {}), "max_input_tokens": context}
+    return model
 
 
 def describe_model(model: BaseChatModel) -> str:
@@ -198,7 +225,8 @@ def _make_local(name: str, options: dict[str, Any]) -> BaseChatModel:
         if model.name == name:
             # OpenAI's key is not for whatever listens here.
             own = {"base_url": model.base_url, "api_key_env": "LOCAL_API_KEY"}
-            return _make_openai(name, {**own, **options})
+            made = _make_openai(name, {**own, **options})
+            return _with_context(made, model.details.context) if model.details.context else made
     if not found:
         raise ModelError(
             f"No server on this machine offers {name!r}: nothing answers on the usual ports; start Ollama, "

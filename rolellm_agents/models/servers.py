@@ -70,6 +70,30 @@ def served_models(ports: Iterable[int] = tuple(PORTS)) -> list[ServedModel]:
         return [model for models in found for model in models]
 
 
+def is_on_loopback(base_url: str) -> bool:
+    """Whether a base URL names this machine by its loopback address."""
+    try:
+        parts = urlsplit(base_url)
+        host = parts.hostname or ""
+        return parts.scheme == "http" and (host in ("localhost", "::1") or host.startswith("127."))
+    except ValueError:
+        return False
+
+
+def stated_context(base_url: str, name: str) -> int | None:
+    """The context that a server on this machine states for one of its models; None if it states none.
+
+    Args:
+        base_url: the server's address; nothing is asked if it is not on loopback.
+        name: the model's name as the server knows it.
+    """
+    if not is_on_loopback(base_url):
+        return None
+    parts = urlsplit(base_url)
+    found = _models_at(LOOPBACK if parts.hostname == "localhost" else str(parts.hostname), parts.port or 80)
+    return next((model.details.context for model in found if model.name == name), None)
+
+
 def _ollama_place() -> list[tuple[str, int]]:
     given = os.environ.get("OLLAMA_HOST", "").strip()
     if not given:

@@ -17,6 +17,7 @@ from rolellm_agents.prompting.inserts import (
     has_card,
     lore_insert,
     scene_insert,
+    summary_insert,
     user_persona_insert,
     with_card_prompts,
 )
@@ -41,9 +42,13 @@ from rolellm_agents.recall import (
     recalled_lore,
 )
 from rolellm_agents.recall.passages import Kind
+from rolellm_agents.recall.recalled import RecalledDemonstration, RecalledPassage
+from rolellm_agents.text import estimated_tokens
 
 _MEMORIES = 3
 """The most earlier exchanges in a prompt, so that they do not crowd out the persona."""
+_EARLIER = "earlier in this conversation"
+"""The source of exchanges of the same conversation."""
 
 
 class LookedUp(NamedTuple):
@@ -95,7 +100,9 @@ class Prompting:
         """The display name of the person who talks with the persona."""
         self._lore = LoreRecall(persona, user=user, about_user=about_user, lorebooks=lorebooks)
         self._has_card = has_card(persona)
-        self._lookups = self._make_lookups(strategy, recall or RecallOptions(), memories)
+        self._options = recall or RecallOptions()
+        self._earlier: tuple[tuple[str, ...], Recaller] | None = None
+        self._lookups = self._make_lookups(strategy, self._options, memories)
         self._may_block = True
         """Whether a lookup may take long: the first one reads files and builds the indexes, and others
         compute or request embeddings."""
@@ -107,7 +114,13 @@ class Prompting:
         return self._lore.note
 
     def look_up(
-        self, history: Sequence[BaseMessage], line: str, lore: Mapping[str, Any], *, seed: int | None = None
+        self,
+        history: Sequence[BaseMessage],
+        line: str,
+        lore: Mapping[str, Any],
+        *,
+        seed: int | None = None,
+        earlier: tuple[str, ...] = (),
     ) -> LookedUp:
         """Find the lore that the conversation activates, and the passages near the line.
 
@@ -115,6 +128,7 @@ class Prompting:
             history: the conversation before the line.
             line: the user's line.
             lore: the timed effects of the lorebook so far.
+            earlier: exchanges of this conversation that the prompt no longer contains.
             seed: the seed for the lore's probabilities; derived from the conversation when None.
 
         Raises:
@@ -131,6 +145,8 @@ class Prompting:
             for lookup in self._lookups
             for item in lookup.recaller.recall(first if lookup.of_first_line else line)
         ]
+        if earlier:
+            passages += self._recall_earlier(earlier, line, passages)
         if not self._lore.entries:
             return LookedUp([*passages], None)
         activation = self._lore.activate(history, line, lore, seed=seed)
@@ -140,18 +156,39 @@ class Prompting:
         return LookedUp([*new, *active], activation.state.to_json())
 
     async def look_up_async(
-        self, history: Sequence[BaseMessage], line: str, lore: Mapping[str, Any], *, seed: int | None = None
+        self,
+        history: Sequence[BaseMessage],
+        line: str,
+        lore: Mapping[str, Any],
+        *,
+        seed: int | None = None,
+        earlier: tuple[str, ...] = (),
     ) -> LookedUp:
         """The same in an event loop: in a thread if it may take long, else at once.
 
         After the first lookup, composing reads no files either.
         """
-        if not self._may_block:
-            return self.look_up(history, line, lore, seed=seed)
+        if not self._may_block and (not earlier or self._has_indexed(earlier)):
+            return self.look_up(history, line, lore, seed=seed, earlier=earlier)
         await asyncio.to_thread(load_prompts, self.persona.language)
-        found = await asyncio.to_thread(self.look_up, history, line, lore, seed=seed)
+        found = await asyncio.to_thread(self.look_up, history, line, lore, seed=seed, earlier=earlier)
         self._may_block = any(lookup.recaller.uses_vectors for lookup in self._lookups)
         return found
+
+    def _has_indexed(self, earlier: tuple[str, ...]) -> bool:
+        return self._earlier is not None and self._earlier[0] == earlier
+
+    def _recall_earlier(
+        self, earlier: tuple[str, ...], line: str, found: Sequence[RecalledItem]
+    ) -> list[RecalledDemonstration | RecalledPassage]:
+        """The exchanges near the line, by words, within what the other passages leave of the budget."""
+        if self._earlier is None or self._earlier[0] != earlier:
+            passages = [Passage("memory", text, _EARLIER, place) for place, text in enumerate(earlier)]
+            few = replace(self._options, method="bm25", k=min(self._options.k, _MEMORIES))
+            self._earlier = earlier, Recaller(passages, self.persona, "bm25", few)
+        texts = [item["text"] for item in found if item["kind"] == "passage"]
+        left = self._options.tokens - sum([estimated_tokens(text) for text in texts])
+        return self._earlier[1].recall(line, tokens=left)
 
     def compose(
         self,
@@ -161,23 +198,26 @@ class Prompting:
         *,
         note: str = "",
         scene: str = "",
+        summary: str = "",
     ) -> list[BaseMessage]:
         """The prompt: the strategy's messages with the card's prompts and all inserts in their places.
 
         `recalled` are the items that `look_up` found. The author's note is placed a few messages before the
-        end, and what the persona knows of its scene after its description.
+        end, and what the persona knows of its scene, and a summary of earlier messages, after its
+        description.
         """
         messages = self.strategy_function(self.persona, history, recalled, line)
         # The scene first: it rarely changes, so the model's cached prefix stays valid.
         inserts = [
             *scene_insert(scene),
+            *([summary_insert(summary, self.persona)] if summary else []),
             *(lore_insert(item) for item in recalled if item["kind"] == "lore"),
             *self._notes,
             *authors_note(note, self.persona, self.user),
         ]
         return place_inserts(self._with_instruction(messages), inserts)
 
-    def stable_prefix(self, history: Sequence[BaseMessage]) -> list[BaseMessage]:
+    def stable_prefix(self, history: Sequence[BaseMessage], *, summary: str = "") -> list[BaseMessage]:
         """The messages that the next prompt begins with, whatever the user says, without lore."""
         first = next((message.text for message in history if message.type == "human"), None)
         if first is not None and any(lookup.of_first_line for lookup in self._lookups):
@@ -186,7 +226,8 @@ class Prompting:
             messages = self.strategy_function(self.persona, history, recalled, "")[:-1]
         else:
             messages = stable_prefix(self.strategy_function, self.persona, history)
-        return self._with_instruction(messages)[: len(messages)]
+        prefix = self._with_instruction(messages)[: len(messages)]
+        return place_inserts(prefix, [summary_insert(summary, self.persona)]) if summary else prefix
 
     def _with_instruction(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         """Add the card's prompts, and mark the instruction as one that may be cached on disk.

@@ -12,9 +12,12 @@ from rolellm_agents.cards.values import integer, mapping, text
 from rolellm_agents.models.message_marks import INSERT_MARK
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import CARD, char_name
+from rolellm_agents.prompting.summary import remembered
 from rolellm_agents.recall.recalled import RecalledLore
 
-InsertKind = Literal["lore", "author-note", "character-note", "user-persona", "scene", "card-prompt"]
+InsertKind = Literal[
+    "lore", "author-note", "character-note", "user-persona", "scene", "summary", "card-prompt"
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +105,12 @@ def user_persona_insert(user: str, about: str) -> list[PromptInsert]:
 def scene_insert(scene: str) -> list[PromptInsert]:
     """What the character knows of the scene it is in, after its description; empty without a scene."""
     return [PromptInsert(kind="scene", text=scene, position="after_char")] if scene else []
+
+
+def summary_insert(summary: str, persona: Persona) -> PromptInsert:
+    """A summary of the conversation's earlier messages, after the description."""
+    words = remembered(char_name(persona), summary, persona.language)
+    return PromptInsert(kind="summary", text=words, position="after_char")
 
 
 _CARD_PROMPT: InsertKind = "card-prompt"

@@ -29,17 +29,17 @@ def memories_of(
             continue
         path = transcript.path(conversation.id, transcript.latest_branch(conversation.id))
         source = f"conversation {conversation.id} of {conversation.created[:10]}"
-        for text in _exchanges(path, persona.name, user):
+        for text in exchanges(path, persona.name, user):
             passages.append(Passage("memory", text, source, len(passages)))
     return passages
 
 
-def _exchanges(path: Sequence[Message], name: str, user: str) -> list[str]:
+def exchanges(path: Sequence[Message], name: str, user: str) -> list[str]:
     """User lines with their answers; a line without an answer is left out."""
-    exchanges: list[list[str]] = []
+    turns: list[list[str]] = []
     for message in path:
         if message.speaker == USER:
-            exchanges.append([f"{user}: {message.text}"])
-        elif exchanges:
-            exchanges[-1].append(f"{name}: {message.text}")
-    return ["\n".join(lines) for lines in exchanges if len(lines) > 1]
+            turns.append([f"{user}: {message.text}"])
+        elif turns:
+            turns[-1].append(f"{name}: {message.text}")
+    return ["\n".join(lines) for lines in turns if len(lines) > 1]

@@ -154,14 +154,17 @@ class Recaller:
                 self._index = make_index(self._passages, self._persona, self._method, self._options)
         return self._index.search(without_name(line, self._persona), self._options.k)
 
-    def recall(self, line: str) -> list[RecalledDemonstration | RecalledPassage]:
-        """The hits of `search` that are near enough and fit the token budget.
+    def recall(
+        self, line: str, *, tokens: int | None = None
+    ) -> list[RecalledDemonstration | RecalledPassage]:
+        """The hits of `search` that are near enough and fit the budget; the options' when None.
 
         Raises:
             StorageError: Chroma's store cannot be used.
             ModelError: the embeddings cannot be used.
         """
-        return [_recalled(hit) for hit in within(self.search(line), self._options.tokens)]
+        budget = self._options.tokens if tokens is None else tokens
+        return [_recalled(hit) for hit in within(self.search(line), budget)]
 
 
 def without_name(line: str, persona: Persona) -> str:

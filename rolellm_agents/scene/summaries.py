@@ -7,9 +7,9 @@ before that line does not have it.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage
 
-from rolellm_agents.prompting.prompts import load_prompt
+from rolellm_agents.prompting.summary import lines_to_cover, summary_prompt
 from rolellm_agents.scene.line import SceneLine, Summary
 from rolellm_agents.scene.loading import LoadedScene
 from rolellm_agents.scene.view import render_line, turn_cue
@@ -39,9 +39,6 @@ def summary_needed(
 ) -> SummaryRequest | None:
     """The request for a new summary, if the lines since the seat's last one no longer fit; else None.
 
-    A summary covers about half of the room at once, because each summary changes the beginning of the
-    prompt and invalidates the prompt cache.
-
     `room` is the most tokens of the seat's view.
     """
     before = latest_summary(lines, seat)
@@ -56,19 +53,9 @@ def summary_needed(
     size = sum(sizes) + (count(before["text"]) if before else 0)
     if size <= room:
         return None
-    covered = 0
-    while size > room // 2 and covered < len(rendered) - 1:
-        size -= sizes[covered]
-        covered += 1
+    covered = lines_to_cover(sizes, room, before=size - sum(sizes))
     if not covered:
         return None
-    language, name = loaded.scene.language, loaded.names[seat]
-    remembered = (
-        load_prompt("scene-summary-before", language).fill(name=name, text=before["text"]) + "\n\n"
-        if before
-        else ""
-    )
-    text = load_prompt("scene-summary", language).fill(
-        name=name, before=remembered, lines="\n".join(rendered[:covered])
-    )
-    return SummaryRequest([HumanMessage(text)], past + covered)
+    text = before["text"] if before else ""
+    messages = summary_prompt(loaded.names[seat], rendered[:covered], text, loaded.scene.language)
+    return SummaryRequest(messages, past + covered)

@@ -88,6 +88,17 @@ CREATE TABLE message (
 CREATE INDEX message_by_branch ON message (branch);
 CREATE INDEX message_by_parent ON message (parent, branch);
 
+-- Summaries of a conversation up to a message, for prompts that cannot hold it. The newest row of a message is
+-- valid; an empty one removes the summary.
+CREATE TABLE summary (
+    number   INTEGER PRIMARY KEY,
+    text     TEXT NOT NULL,
+    message  INTEGER NOT NULL REFERENCES message (number),
+    written  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX summary_by_message ON summary (message);
+
 CREATE TRIGGER message_ends_once BEFORE UPDATE ON message WHEN old.status IS NOT NULL
 BEGIN SELECT raise(ABORT, 'what was said cannot be changed'); END;
 

@@ -60,6 +60,7 @@ from rolellm_agents.transcript.messages import (
 )
 from rolellm_agents.transcript.records import insert_record, read_record
 from rolellm_agents.transcript.searching import search_messages
+from rolellm_agents.transcript.summaries import insert_summary, read_summaries
 from rolellm_agents.transcript.times import now, to_milliseconds
 
 __all__ = ["MAIN", "Transcript"]
@@ -209,6 +210,20 @@ class Transcript:
         """The user's unsent line; empty when there is none."""
         with self._database.reading() as db:
             return read_draft(db, key)
+
+    def keep_summary(self, message: str, text: str) -> None:
+        """Store a summary of the conversation up to a message; an empty text removes it.
+
+        Raises:
+            MessageError: there is no such message.
+        """
+        with self._database.writing() as db:
+            insert_summary(db, message_number(db, message), text)
+
+    def summaries(self, conversation: str) -> dict[str, str]:
+        """The summaries of a conversation by the id of the message up to which each reaches."""
+        with self._database.reading() as db:
+            return read_summaries(db, conversation)
 
     # Branches
 

@@ -21,6 +21,8 @@ class LoopbackServer:
     """Its base URL, up to and with `/v1`."""
     requests: list[dict[str, Any]] = field(default_factory=list)
     """The bodies of all requests, oldest first."""
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    """The bodies of the requests that `serving_up_to` refused."""
     closing: threading.Event = field(default_factory=threading.Event)
 
 
@@ -96,6 +98,59 @@ def serving(*answers: Answer) -> Iterator[LoopbackServer]:
 
     with _running(Handler) as asked:
         yield asked
+
+
+@contextmanager
+def serving_up_to(
+    limit: int, *, refusal: Callable[[int, int], str], reply: Callable[[list[dict[str, Any]]], str]
+) -> Iterator[LoopbackServer]:
+    """Run a server whose model reads `limit` tokens, counted by `tokens_sent`.
+
+    `refusal` words the refusal of a longer prompt from the limit and the prompt's size; `reply` answers the
+    messages. Only the requests that were answered are in `requests`; the others are in `refused`.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+            if not self.path.endswith("/chat/completions"):
+                self.send_error(404)
+                return
+            size = tokens_sent(body)
+            if size > limit:
+                asked.refused.append(body)
+                self._send(api_error(400, refusal(limit, size)))
+                return
+            asked.requests.append(body)
+            text = reply(body["messages"])
+            if body.get("stream"):
+                self._send(Answer(200, stream_of(text, end=finished()), SSE))
+            else:
+                message = {"role": "assistant", "content": text}
+                choice = {"index": 0, "message": message, "finish_reason": "stop"}
+                self._send(Answer(200, json.dumps(_chunk(choice) | {"object": "chat.completion"})))
+
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def _send(self, answer: Answer) -> None:
+            body = answer.body.encode()
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.content_type)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    with _running(Handler) as asked:
+        yield asked
+
+
+def tokens_sent(body: Mapping[str, Any]) -> int:
+    """The tokens of a request for `serving_up_to`: one for 3.5 characters, and 5 for each message."""
+    return sum(5 + int(len(message["content"]) / 3.5) for message in body["messages"])
 
 
 @contextmanager

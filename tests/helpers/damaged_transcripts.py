@@ -33,6 +33,8 @@ def fill(transcript: Transcript, conversations: int = 3, lines: int = 40) -> Non
                 text=words,
                 made_by=made_by,
             ).id
+            if line == lines // 2:
+                transcript.keep_summary(last, f"Summary {number}")
         transcript.move_branch(conversation, last, "other")
         say(transcript, conversation, last, f"Aside {number}", branch="other")
         transcript.keep_draft(conversation, DRAFT)

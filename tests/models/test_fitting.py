@@ -1,12 +1,13 @@
 from collections.abc import Sequence
 
 import pytest
+from helpers.hypotheses import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.llamacpp.fitting import fit_messages
+from rolellm_agents.models.fitting import fit_messages
 from rolellm_agents.models.message_marks import DEMONSTRATION_MARK
 
 MARK = {DEMONSTRATION_MARK: True}
@@ -95,3 +96,31 @@ def test_whatever_is_dropped_the_rest_fits_and_begins_with_a_question(
     assert kept[0] is messages[0]
     assert kept[1:] == messages[1 + dropped :]
     assert kept[1].type == "human"
+
+
+@examples(0.5)
+@given(
+    sizes=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=5, max_size=120),
+    room=st.integers(120, 400),
+)
+def test_as_a_conversation_grows_its_prompts_grow_at_their_end_between_two_steps(
+    sizes: list[tuple[int, int]], room: int
+) -> None:
+    turns = [
+        (HumanMessage(f"q{turn} " + "q " * asked), AIMessage(f"a{turn} " + "a " * answered))
+        for turn, (asked, answered) in enumerate(sizes)
+    ]
+    steps = 0
+    before: list[BaseMessage] = []
+    for place, (line, _) in enumerate(turns):
+        said = [message for turn in turns[:place] for message in turn]
+        whole: list[BaseMessage] = [*conversation(0)[:-1], *said, line]
+        kept, dropped = fit_messages(whole, room, words)
+        assert kept[:3] == whole[:3]
+        assert kept[3:] == whole[3 + dropped :]
+        if kept[: len(before)] != before:
+            steps += 1
+        before = kept
+    total = sum(words(turn) for turn in turns)
+    step = (room - 6) // 4
+    assert steps <= total / step + 1

@@ -241,8 +241,9 @@ async def test_a_wait_can_be_stopped(holmes: Persona) -> None:
 
 
 async def test_a_prompt_that_is_too_long_is_refused_at_once_whatever_the_status(holmes: Persona) -> None:
+    nothing_to_leave_out = holmes.model_copy(update={"demonstrations": ()})
     with serving(api_error(500, TOO_LONG)) as server:
-        await failed_turn_at(server.url, holmes)
+        await failed_turn_at(server.url, nothing_to_leave_out)
     assert len(server.requests) == 1
 
 

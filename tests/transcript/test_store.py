@@ -666,3 +666,39 @@ def test_another_program_with_the_file_open_goes_on_when_a_kind_is_admitted(tmp_
         second = one.append(conversation, first.id, speaker=USER, audience=BOTH, text="Run.", kind="sign")
         third = other.append(conversation, second.id, speaker=USER, audience=BOTH, text="I will.")
         assert one.messages(conversation) == other.messages(conversation) == [first, second, third]
+
+
+def test_a_summary_belongs_to_a_message_and_the_newest_counts(transcript: Transcript) -> None:
+    conversation, other = (transcript.create_conversation(PERSONA) for _ in range(2))
+    first = say(transcript, conversation, None, "Hello.")
+    second = say(transcript, conversation, first.id, "Good day.")
+    say(transcript, other, None, "Hello.")
+    assert transcript.summaries(conversation) == {}
+
+    transcript.keep_summary(first.id, "You met.")
+    transcript.keep_summary(second.id, "You greeted each other.")
+    transcript.keep_summary(first.id, "You met at last.")
+    assert transcript.summaries(conversation) == {
+        first.id: "You met at last.",
+        second.id: "You greeted each other.",
+    }
+    assert transcript.summaries(other) == {}
+    transcript.keep_summary(first.id, "")
+    assert transcript.summaries(conversation) == {second.id: "You greeted each other."}
+    with pytest.raises(MessageError, match="There is no message"):
+        transcript.keep_summary("00", "Nothing.")
+
+
+def test_a_file_of_before_there_were_summaries_gets_them_with_the_first_one(tmp_path: Path) -> None:
+    file = tmp_path / "transcript.db"
+    with Transcript(file) as transcript:
+        conversation = transcript.create_conversation(PERSONA)
+        message = say(transcript, conversation, None, "Hello.")
+    with sqlite3.connect(file) as connection:
+        connection.execute("DROP TABLE summary")
+    connection.close()
+    with Transcript(file) as transcript:
+        assert transcript.summaries(conversation) == {}
+        transcript.keep_summary(message.id, "You met.")
+        assert transcript.summaries(conversation) == {message.id: "You met."}
+        assert transcript.message(message.id).text == "Hello."

@@ -20,7 +20,7 @@ from textual.widgets import Input, Static, TabbedContent
 
 from rolellm_agents.cards import Card
 from rolellm_agents.errors import StorageError
-from rolellm_agents.models.llamacpp.fitting import fit_messages
+from rolellm_agents.models.fitting import fit_messages
 from rolellm_agents.models.message_marks import DEMONSTRATION_MARK
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona

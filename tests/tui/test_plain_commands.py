@@ -126,7 +126,8 @@ def test_other_ways_to_write_them(line: str, command: Command) -> None:
         ("/", "There is no command /; see /help. To say a line that starts with a slash, type //."),
         (
             "/say hello",
-            "There is no command /say; see /help. To say a line that starts with a slash, type //.",
+            "There is no command /say (did you mean summary?); see /help. To say a line that "
+            "starts with a slash, type //.",
         ),
     ],
 )
@@ -142,5 +143,5 @@ def test_the_help_has_a_sentence_for_each_command() -> None:
 
     assert [found and found[1] for found in told] == [
         *("again", "continue", "swipe", "edit", "undo", "redo", "branch", "branches"),
-        *("history", "note", "why", "help", "quit"),
+        *("history", "note", "summary", "why", "help", "quit"),
     ]

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -16,12 +17,14 @@ from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.graph_stream import GraphStream
 from rolellm_graphs.chat.recording import Recording
+from rolellm_graphs.chat.summary import ActiveSummary, covered_exchanges
 from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone, Prompted, Recalled, TurnFailed, Waiting
 from rolellm_graphs.role.backoff import BACKOFF
 from rolellm_graphs.role.context import RoleContext
 from rolellm_graphs.role.graph import RoleInput
 from rolellm_graphs.role.prompt_parts import parts_of
+from rolellm_graphs.role.refused_prompt import SHORTENED
 
 _STEPS = 10
 """LangGraph's recursion limit for one turn, which takes three steps."""
@@ -40,18 +43,20 @@ class PendingAnswer:
         seed: int | None = None,
         note: str = "",
         prefix: str = "",
+        summary: ActiveSummary | None = None,
     ) -> None:
         """Prepare the answer; iterating over `events` starts it.
 
         The path goes from the first message to the line that is answered. The branch points to the answer
         from its first word on. Without a seed, the model uses its own. The author's note is inserted a few
         messages before the end of the prompt; `prefix` is text of an earlier answer that this one
-        continues.
+        continues. The summary stands in the prompt for the messages that it covers.
         """
         self._voice = voice
         self._path = list(path)
         self._seed = seed
         self._prefix = prefix
+        self._summary = summary
         self._recording = Recording(
             transcript,
             self._path[-1].conversation,
@@ -100,13 +105,17 @@ class PendingAnswer:
             self.cancel()
 
     def _astream(self, note: str) -> Any:
-        said = RoleInput(
-            messages=[as_langchain(message) for message in self._path], lore=lore_so_far(self._path)
-        )
+        path = self._path
+        context = RoleContext(seed=self._seed, note=note, answer_prefix=self._prefix)
+        if self._summary:
+            earlier = covered_exchanges(self._voice, path, self._summary)
+            context = replace(context, summary=self._summary.text, earlier=earlier)
+            path = path[self._summary.covers :]
+        said = RoleInput(messages=[as_langchain(message) for message in path], lore=lore_so_far(self._path))
         return self._voice.graph.astream(
             said,
             {"recursion_limit": _STEPS},
-            context=RoleContext(seed=self._seed, note=note, answer_prefix=self._prefix),
+            context=context,
             stream_mode=["messages", "updates", "custom"],
             version="v2",
         )
@@ -117,7 +126,8 @@ class PendingAnswer:
             chunk, _ = part["data"]
             return self._take_words(chunk.text) if isinstance(chunk, AIMessage) and chunk.text else None
         if part["type"] == "custom":
-            return waiting_in(part["data"])
+            shortened = part["data"].get(SHORTENED) if isinstance(part["data"], dict) else None
+            return self._prompted(shortened) if shortened else waiting_in(part["data"])
         if "recall" in part["data"]:
             recalled = part["data"]["recall"]
             self._looked_up = record_of(recalled)

@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.models.context_size import context_size
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import Cancellable, LocalModel, load_model
 from rolellm_agents.models.separated import separated
@@ -28,6 +29,8 @@ from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.answer import PendingAnswer, as_langchain, lore_so_far
 from rolellm_graphs.chat.comparison import Compared, follow_all
 from rolellm_graphs.chat.cursor import ConversationCursor
+from rolellm_graphs.chat.summarizing import Summaries
+from rolellm_graphs.chat.summary import ActiveSummary, covered_exchanges
 from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone, TurnFailed
 
@@ -106,6 +109,7 @@ class Session(ConversationCursor):
         self._cancelled = False
         self._answers: list[PendingAnswer] = []
         self._ahead: Cancellable | None = None
+        self._summaries = Summaries(transcript, conversation)
 
     @property
     def model(self) -> BaseChatModel:
@@ -145,21 +149,26 @@ class Session(ConversationCursor):
             self._ahead = await asyncio.to_thread(self._read_ahead, self.model, draft.strip())
 
     def _read_ahead(self, model: LocalModel, draft: str) -> Cancellable | None:
-        history: list[BaseMessage] = [as_langchain(message) for message in self._path]
+        summary = self.summary
+        path = self._path[summary.covers :] if summary else self._path
+        history: list[BaseMessage] = [as_langchain(message) for message in path]
         if not history and self.greeting:
             history = [AIMessage(self.greeting)]
         try:
-            return model.prefetch(self._foresee(history, draft))
+            return model.prefetch(self._foresee(history, draft, summary))
         except RoleLLMError:
             # The answer will report the same error.
             return None
 
-    def _foresee(self, history: list[BaseMessage], draft: str) -> list[BaseMessage]:
-        prompting = self.voice.prompting
+    def _foresee(
+        self, history: list[BaseMessage], draft: str, summary: ActiveSummary | None
+    ) -> list[BaseMessage]:
+        prompting, text = self.voice.prompting, summary.text if summary else ""
         if not draft:
-            return prompting.stable_prefix(history)
-        found = prompting.look_up(history, draft, lore_so_far(self._path))
-        return prompting.compose(history, found.recalled, draft, note=self._note)
+            return prompting.stable_prefix(history, summary=text)
+        earlier = covered_exchanges(self.voice, self._path, summary) if summary else ()
+        found = prompting.look_up(history, draft, lore_so_far(self._path), earlier=earlier)
+        return prompting.compose(history, found.recalled, draft, note=self._note, summary=text)
 
     # Messages and answers
 
@@ -253,7 +262,13 @@ class Session(ConversationCursor):
             self._register(
                 [
                     PendingAnswer(
-                        voice, self._transcript, path, branch=name, seed=self._seed, note=self._note
+                        voice,
+                        self._transcript,
+                        path,
+                        branch=name,
+                        seed=self._seed,
+                        note=self._note,
+                        summary=self._summaries.active(path) if self._summaries.texts else None,
                     )
                     for voice, name in zip(voices, names, strict=True)
                 ]
@@ -333,8 +348,7 @@ class Session(ConversationCursor):
     @property
     def context_size(self) -> int | None:
         """The model's context size in tokens; None if it is unknown."""
-        size = getattr(self.model, "n_ctx", None)
-        return size if isinstance(size, int) else None
+        return context_size(self.model)
 
     # The author's note
 
@@ -352,6 +366,39 @@ class Session(ConversationCursor):
         self._note = text.strip()
         if self.conversation is not None:
             self._transcript.set_note(self.conversation, self._note)
+
+    # The summary of what no longer fits
+
+    @property
+    def summary(self) -> ActiveSummary | None:
+        """The summary that stands in this branch's prompts for its earlier messages, if there is one."""
+        return self._summaries.active(self._path)
+
+    def edit_summary(self, text: str) -> None:
+        """Replace the text of the summary, starting with the next answer; an empty text removes it.
+
+        Raises:
+            MessageError: there is no summary.
+            StorageError: the text could not be recorded.
+        """
+        self._summaries.edit(self._path, text)
+
+    async def summarize(self) -> bool:
+        """Let the model summarize the messages that do not fit into its context, or will not soon.
+
+        Call it in the background after a turn. An answer takes precedence: it stops the work, which goes on
+        with the next call. After a failure the conversation goes on without new summaries.
+
+        Returns:
+            Whether there is a new summary.
+
+        Raises:
+            ModelError: the model could not summarize the messages; raised once.
+            StorageError: the summary could not be recorded.
+        """
+        if self.answering:
+            return False
+        return await self._summaries.write(self.voice, lambda: self._path)
 
     # Internals
 
@@ -386,6 +433,7 @@ class Session(ConversationCursor):
                 seed=self._next_seed(opening.path),
                 note=self._note,
                 prefix=opening.prefix,
+                summary=self._summaries.active(opening.path) if self._summaries.texts else None,
             )
             self._register([answer])
             try:
@@ -401,6 +449,8 @@ class Session(ConversationCursor):
     def _register(self, answers: list[PendingAnswer]) -> None:
         """Register answers for `cancel`, and stop them if it was called before."""
         self._answers = answers
+        if self._summaries.writing:
+            self._summaries.writing.cancel()
         if self._cancelled:
             self.cancel()
 

@@ -43,6 +43,8 @@ class Voice:
             PersonaError: the persona's lorebook cannot be used.
         """
         self.persona = with_macros(persona, user)
+        self.user = user
+        """The user's display name."""
         self.model = get_model(model) if isinstance(model, str) else model
         spec = model if isinstance(model, str) else describe_model(model)
         self.model_name = model_name or spec

@@ -43,6 +43,10 @@ class RoleContext:
     """Prefix that the answer continues; the returned message holds only the continuation."""
     scene: str = ""
     """What the persona knows of its scene, placed after its description."""
+    summary: str = ""
+    """A summary of what was said before the messages, placed after the persona's description."""
+    earlier: tuple[str, ...] = ()
+    """Exchanges before the messages, of which those near the line are recalled."""
     stop: tuple[str, ...] = ()
     """Stop sequences."""
     sampling: Mapping[str, Any] = field(default_factory=dict)

@@ -4,6 +4,7 @@ Its state extends `MessagesState`, so it works alone, as a node of another graph
 through `invoke`, `stream` and their async variants.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from langgraph.types import Checkpointer
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.models.catalog import get_model
+from rolellm_agents.models.context_size import SURELY_FITS, ask_for_context, fitted, has_server_to_ask
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.composer import LookedUp, Prompting
 from rolellm_agents.prompting.strategies import Strategy
@@ -158,7 +160,8 @@ class _RoleNodes:
         voice, context = self._chooser.call()
         prompting = voice.prompting
         said = conversation_of(state["messages"], prompting.persona, user=prompting.user, agent=self._name)
-        found = prompting.look_up(said.history, said.line, state.get("lore", {}), seed=context.seed)
+        lore = state.get("lore", {})
+        found = prompting.look_up(said.history, said.line, lore, seed=context.seed, earlier=context.earlier)
         if self._memories:
             found.recalled.extend(self._memories.near(prompting.persona, prompting.user, said.line))
         if found.recalled:
@@ -170,7 +173,9 @@ class _RoleNodes:
         prompting, persona = voice.prompting, voice.prompting.persona
         said = conversation_of(state["messages"], persona, user=prompting.user, agent=self._name)
         lore = state.get("lore", {})
-        found = await prompting.look_up_async(said.history, said.line, lore, seed=context.seed)
+        found = await prompting.look_up_async(
+            said.history, said.line, lore, seed=context.seed, earlier=context.earlier
+        )
         if self._memories:
             found.recalled.extend(await self._memories.near_async(persona, prompting.user, said.line))
         if found.recalled:
@@ -183,10 +188,24 @@ class _RoleNodes:
         said = conversation_of(state["messages"], prompting.persona, user=prompting.user, agent=self._name)
         scene = "\n\n".join([text for text in (context.scene, said.scene) if text])
         prompt = prompting.compose(
-            said.history, state["recalled"], said.line, note=context.note, scene=scene
+            said.history,
+            state["recalled"],
+            said.line,
+            note=context.note,
+            scene=scene,
+            summary=context.summary,
         )
-        prefix = [AIMessage(context.answer_prefix)] if context.answer_prefix else []
-        return {"prompt": messages_to_dict([*prompt, *said.since, *prefix])}
+        prompt += said.since
+        if context.answer_prefix:
+            prompt.append(AIMessage(context.answer_prefix))
+        if sum([len(message.text) for message in prompt]) > SURELY_FITS:
+            prompt = fitted(voice.speaker, prompt)
+        return {"prompt": messages_to_dict(prompt)}
+
+    async def compose_async(self, state: RoleState) -> dict[str, Any]:
+        if sum([len(message.text) for message in state["messages"]]) > SURELY_FITS:
+            await asyncio.to_thread(ask_for_context, self._built.speaker)
+        return self.compose(state)
 
     def prompted(self, state: RoleState) -> ModelRequest:
         voice, context = self._chooser.call()
@@ -236,7 +255,8 @@ def _compiled(
 ) -> RoleGraph:
     builder = StateGraph(RoleState, context_schema=schema, input_schema=_INPUT, output_schema=RoleOutput)
     builder.add_node("recall", Node(nodes.recall, nodes.recall_async))
-    builder.add_node("compose", Node(nodes.compose))
+    may_ask = has_server_to_ask(voice.speaker)
+    builder.add_node("compose", Node(nodes.compose, nodes.compose_async if may_ask else None))
     builder.add_node("speak", ModelNode(nodes.prompted, nodes.in_role, name="speak"))
     builder.add_edge(START, "recall")
     builder.add_edge("recall", "compose")

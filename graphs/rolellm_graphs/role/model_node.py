@@ -9,6 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from rolellm_graphs.role.backoff import announced_wait
+from rolellm_graphs.role.refused_prompt import shortened
 
 Step = Callable[[Any], dict[str, Any]]
 AsyncStep = Callable[[Any], Awaitable[dict[str, Any]]]
@@ -54,7 +55,8 @@ class ModelRequest(NamedTuple):
     input: Any
     options: dict[str, Any]
     model: BaseChatModel | None = None
-    """The model that the runnable calls, to call it again when its server refuses for the moment.
+    """The model that the runnable calls, to call it again when its server refuses for the moment, or
+    refuses a prompt that is too long.
 
     None for a function, and for a graph, which does so by itself.
     """
@@ -96,6 +98,9 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
                 answer = asked.runnable.invoke(asked.input, **asked.options)
                 break
             except Exception as error:
+                if (shorter := shortened(error, tries, asked.model, asked.input)) is not None:
+                    asked = asked._replace(input=shorter)
+                    continue
                 wait = announced_wait(error, tries, asked.model)
                 if wait is None:
                     raise
@@ -119,6 +124,9 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
                 answer = await asked.runnable.ainvoke(asked.input, **asked.options)
                 break
             except Exception as error:
+                if (shorter := shortened(error, tries, asked.model, asked.input)) is not None:
+                    asked = asked._replace(input=shorter)
+                    continue
                 wait = announced_wait(error, tries, asked.model)
                 if wait is None:
                     raise

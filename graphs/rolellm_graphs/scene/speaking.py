@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 
 from rolellm_agents.models.local import LocalModel
 from rolellm_agents.models.separated import separated
+from rolellm_agents.prompting.summary import SUMMARY_TOKENS
 from rolellm_agents.scene import LoadedScene, SceneLine
 from rolellm_agents.scene.guards import cut_at_marks, cut_at_others, fault_in
 from rolellm_agents.scene.line import Summary
@@ -27,9 +28,6 @@ RETRIES = 1
 
 _STREAMED_KEYS = ["messages", "recalled", "lore", "prompt"]
 """Keys that the role graph streams; by default LangGraph streams only the output of an inner graph."""
-
-_SUMMARY = 200
-"""Limit of a summary in tokens; its prompt requests a hundred words."""
 
 _RETRIED = 0.2
 """The most turns with retries, as a share of all turns; limits the cost of models that stay faulty."""
@@ -60,7 +58,7 @@ def remember_node(ensemble: Ensemble, *, seed_of: Callable[[], int]) -> ModelNod
             return {"summary": None}
         seat = speaker_of(state)
         seed = seed_for(seed_of(), "summary", len(turns(state["lines"])), seat)
-        options = {"max_tokens": _SUMMARY, "seed": seed}
+        options = {"max_tokens": SUMMARY_TOKENS, "seed": seed}
         model = separated(ensemble.voices[seat].model)
         return ModelRequest(model, request.messages, options, model)
 

@@ -17,6 +17,7 @@ from langchain_core.runnables import Runnable
 from pydantic import Field, PrivateAttr
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.fitting import fit_messages
 from rolellm_agents.models.llamacpp import library
 from rolellm_agents.models.llamacpp.answer import BUDGETS, EngineRequest, ReasonedAnswer
 from rolellm_agents.models.llamacpp.contrast import neutral_messages
@@ -24,7 +25,6 @@ from rolellm_agents.models.llamacpp.engine.jobs import PrefillJob
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 from rolellm_agents.models.llamacpp.engine.token_stream import AsyncTokenStream, TokenStream
 from rolellm_agents.models.llamacpp.files.gguf import check_gguf, identity
-from rolellm_agents.models.llamacpp.fitting import fit_messages
 from rolellm_agents.models.llamacpp.loaded import LoadedModel, LoadSettings, cacheable_tokens, shared_model
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.structured import Method, grammar_of, structured

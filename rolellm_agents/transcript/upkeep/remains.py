@@ -47,6 +47,7 @@ class Remains:
     moves: dict[int, tuple[int, int | None, int, int]] = field(default_factory=dict)
     titles: dict[int, tuple[int, str, int]] = field(default_factory=dict)
     notes: dict[int, tuple[int, str, int]] = field(default_factory=dict)
+    summaries: dict[int, tuple[str, int, int]] = field(default_factory=dict)
     archivings: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     highest: int = 0
     """The highest number of a message, as far as rows of any table tell."""
@@ -157,6 +158,10 @@ def _title_or_note(found: Remains, row: Row) -> None:
     found.titles_or_notes[row.page, _number(row)] = cast("tuple[int, str, int]", row.values[1:])
 
 
+def _summary(found: Remains, row: Row) -> None:
+    found.summaries[_number(row)] = cast("tuple[str, int, int]", row.values[1:])
+
+
 def _table(found: Remains, row: Row) -> None:
     kind, name, _, root, _ = cast("tuple[str, str, str, int, str]", row.values)
     if kind == "table":
@@ -227,6 +232,7 @@ _TABLES: Final[tuple[tuple[re.Pattern[str], _Take], ...]] = tuple(
         ("NTTT", _manner),
         ("TTTIT", _table),
         ("NITI", _title_or_note),
+        ("NTII", _summary),
         ("NIII", _archiving),
         ("NI[IN]II", _move),
         ("NIT", _named),

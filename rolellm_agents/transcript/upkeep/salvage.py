@@ -236,6 +236,8 @@ def _insert(db: sqlite3.Connection, repaired: _Repair) -> None:
     ):
         known = ((number, *row) for number, row in rows.items() if row[0] in repaired.conversations)
         _insert_rows(db, table, known)
+    summaries = ((number, *row) for number, row in remains.summaries.items() if row[1] in messages)
+    _insert_rows(db, "summary", summaries)
     _insert_rows(db, "draft", ((key, *row) for key, row in remains.drafts.items()))
 
 

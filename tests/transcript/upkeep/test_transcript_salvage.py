@@ -76,6 +76,7 @@ def test_a_sound_file_is_saved_completely(
             assert new.branches(one.id) == old.branches(one.id)
             assert new.latest_branch(one.id) == old.latest_branch(one.id)
             assert (new.note(one.id), new.draft(one.id)) == (old.note(one.id), DRAFT)
+            assert new.summaries(one.id) == old.summaries(one.id) != {}
         assert [one.message for one in new.search("aside")] == [one.message for one in old.search("aside")]
 
 

@@ -46,7 +46,7 @@ class Answers:
         except KeyboardInterrupt:
             self._loop.call(self._session.cancel)
             self._loop.wait_for(answer)
-        self.get_ready()
+        self._loop.begin(self._prepare_next())
 
     def prompt_of(self, answer: str) -> Prompted | None:
         """The provenance of an answer, if it is the last one."""
@@ -57,6 +57,15 @@ class Answers:
         with suppress(RoleLLMError):
             await self._session.prepare()
             await self._session.read_ahead()
+
+    async def _prepare_next(self) -> None:
+        """Prepare the next answer, and summarize what no longer fits into the prompt."""
+        await self._prepare()
+        try:
+            if await self._session.summarize():
+                await self._session.read_ahead()
+        except RoleLLMError as error:
+            complain(str(error))
 
     async def _print(self, events: AsyncGenerator[Event, None], prefix: str) -> None:
         speaking = False

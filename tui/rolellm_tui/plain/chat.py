@@ -70,6 +70,7 @@ class PlainChat:
             "branches": self._branches,
             "history": lambda _: self._lines_from(1),
             "note": self._note,
+            "summary": self._summary,
             "why": self._why,
             "help": lambda _: help_lines(),
         }
@@ -182,6 +183,12 @@ class PlainChat:
             self._session.set_note("" if command.text == CLEAR else command.text)
         note = self._session.note
         return [f"The author's note: {note}" if note else "There is no author's note."]
+
+    def _summary(self, _: Command) -> Iterable[str]:
+        summary = self._session.summary
+        if summary is None:
+            return ["There is no summary; prompts contain the messages themselves."]
+        return [f"{lines.counted(summary.covers, 'earlier message')} as a summary: {summary.text}"]
 
     def _why(self, command: Command) -> Iterable[str]:
         answer = self._last_answer()

@@ -20,6 +20,7 @@ Name = Literal[
     "branches",
     "history",
     "note",
+    "summary",
     "why",
     "quit",
 ]
@@ -141,6 +142,9 @@ _FORMS: dict[Name, _Form] = {
     "branches": _Form("[N]", "list the branches, or go to branch N.", _perhaps_number),
     "history": _Form("", "print the conversation with message numbers.", _no_argument),
     "note": _Form("[TEXT]", f"show or set the author's note; /note {CLEAR} removes it.", _text),
+    "summary": _Form(
+        "", "print the summary of the messages that no longer fit into the prompt.", _no_argument
+    ),
     "why": _Form(
         f"[{ALL}]", "show the provenance of the last answer; all prints the complete prompt.", _perhaps_all
     ),

@@ -31,6 +31,7 @@ from rolellm_tui.widgets.chat.composer import Composer
 from rolellm_tui.widgets.chat.conversation_view import ConversationView
 from rolellm_tui.widgets.chat.meter import Meter
 from rolellm_tui.widgets.chat.opening import ChatOpening
+from rolellm_tui.widgets.chat.summary_line import SummaryLine
 from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
@@ -83,6 +84,7 @@ class ChatScreen(Screen[None]):
             description = f"{session.persona.name} · {session.model_name} · {session.strategy}"
             yield Static(plain(description), id="who", markup=False)
             yield Meter(id="meter")
+        yield SummaryLine(id="summary")
         yield ConversationView(session, greeting=opening.greeting, at=opening.at, id="conversation")
         yield StatusLine(id="status")
         yield Composer(session, id="prompt")
@@ -91,6 +93,7 @@ class ChatScreen(Screen[None]):
     def on_mount(self) -> None:
         """Load the model in the background."""
         self._prepare()
+        self._show_summary()
 
     @work(group="prepare", exit_on_error=False)
     async def _prepare(self) -> None:
@@ -135,7 +138,9 @@ class ChatScreen(Screen[None]):
             await self._attempt(act)
         finally:
             self.answering = False
+            self._show_summary()
             self._prompt.read_ahead()
+            self._summarize()
 
     async def _attempt(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run an action, and then show the state of the transcript."""
@@ -216,6 +221,7 @@ class ChatScreen(Screen[None]):
     async def _show_branch(self, message: str) -> None:
         """Show the current branch."""
         self._status.show_message(message)
+        self._show_summary()
         await self._conversation.show()
 
     def action_write_for_me(self) -> None:
@@ -232,6 +238,31 @@ class ChatScreen(Screen[None]):
     @on(Composer.LeftUpwards)
     def _go_up(self) -> None:
         self._conversation.focus_last()
+
+    # The summary of earlier messages
+
+    @work(group="summarize", exit_on_error=False)
+    async def _summarize(self) -> None:
+        """Let the model summarize what no longer fits into its prompts."""
+        if await self.session.summarize():
+            self._show_summary()
+            self._prompt.read_ahead()
+
+    def _show_summary(self) -> None:
+        self.query_one(SummaryLine).show_summary(self.session.summary)
+
+    @on(SummaryLine.Opened)
+    @work(group="summary", exclusive=True, exit_on_error=False)
+    async def _open_summary(self) -> None:
+        summary = self.session.summary
+        if summary is None:
+            return
+        hint = "Prompts contain this text instead of the earlier messages; an empty text removes it."
+        text = await self.app.push_screen_wait(AskScreen("Summary", summary.text, hint=hint))
+        if text is not None and text != summary.text:
+            self.session.edit_summary(text)
+            self._show_summary()
+        self._prompt.focus()
 
     # Actions of single messages
 
@@ -296,7 +327,7 @@ class ChatScreen(Screen[None]):
         chosen = await self.app.push_screen_wait(tree)
         if chosen:
             self.session.choose(chosen)
-            await self._conversation.show()
+            await self._show_branch("")
 
     @work(group="compare", exclusive=True, exit_on_error=False)
     async def action_compare(self) -> None:

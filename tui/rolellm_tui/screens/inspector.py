@@ -18,6 +18,7 @@ from textual.worker import Worker
 from rolellm_agents.cards.values import integer, mapping, text
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError, RoleLLMError
+from rolellm_agents.models.context_size import context_size
 from rolellm_agents.models.prices import cost_of, prices_of
 from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.recall import RecalledItem
@@ -86,8 +87,7 @@ class InspectorScreen(Screen[None]):
         self._seed = seed if isinstance(seed, int) else None
         self._has_hits = False
         self._model = voice.model if message.made_by.get("model") == voice.model_name else None
-        size = getattr(self._model, "n_ctx", None)
-        self._context_size = size if isinstance(size, int) else None
+        self._context_size = context_size(self._model) if self._model else None
         self._left_out = left_out(
             provenance.prompted.parts if provenance.prompted else (),
             integer(message.made_by.get("dropped_messages")),

@@ -58,8 +58,10 @@ def _oldest_turns(
     last = user_lines[-1] if user_lines else len(messages) - 1
     droppable = [place for place, message in enumerate(messages[:last]) if message.type != "system"]
     own = [place for place in droppable if not _is_demonstration(messages[place])]
-    stays = count([message for place, message in enumerate(messages) if place not in own])
-    step = max(1, (room - stays) // _STEPS)
+    # The last line and what was recalled for it change from turn to turn; a step that depended on them
+    # would move the beginning of a long conversation with each turn.
+    fixed = count(_beginning(messages[:last]))
+    step = max(1, (room - fixed) // _STEPS)
     excess = -((room - size) // step) * step  # rounded up to whole steps
     victims: set[int] = set()
     freed = 0
@@ -69,6 +71,15 @@ def _oldest_turns(
         freed += count([_NOTHING, messages[place]]) - count([_NOTHING])
         victims.add(place)
     return victims
+
+
+def _beginning(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The instruction and the demonstrations."""
+    return [
+        message
+        for place, message in enumerate(messages)
+        if (place == 0 and message.type == "system") or _is_demonstration(message)
+    ]
 
 
 def _is_demonstration(message: BaseMessage) -> bool:
