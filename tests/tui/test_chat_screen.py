@@ -214,6 +214,21 @@ async def test_what_was_typed_and_not_sent_is_there_the_next_time(
         assert prompt(pilot).text == ""
 
 
+@pytest.mark.core
+async def test_a_line_that_was_sent_is_not_the_draft_of_the_next_chat(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        await pilot.press(*"Hello")
+        await until(pilot, lambda: transcript.draft("ada") == "Hello")
+        await pilot.press("enter")
+        await until(pilot, lambda: words(pilot)[-1] == "One." and not answering(pilot))
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        assert prompt(pilot).text == ""
+
+
 async def test_up_brings_back_what_one_said(ada: Persona, transcript: Transcript) -> None:
     async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
         await talk(pilot, "Hello.")
