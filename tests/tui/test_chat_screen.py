@@ -121,11 +121,11 @@ async def test_each_message_has_its_own_keys(ada: Persona, transcript: Transcrip
         await talk(pilot, "More.")
         await pilot.press("alt+up")
         assert pilot.app.focused is pilot.app.screen.query(Bubble).last()
-        await pilot.press("shift+tab", "shift+tab")
+        await pilot.press("up", "up")
         focused = pilot.app.focused
         assert isinstance(focused, Bubble)
         assert focused.text == "One."
-        await pilot.press("b")
+        await pilot.press("f3")
         await until(pilot, lambda: words(pilot) == ["Good day.", "Hello.", "One."])
         assert "branch-2" in status(pilot)
         assert prompt(pilot).has_focus
@@ -137,7 +137,7 @@ async def test_each_message_has_its_own_keys(ada: Persona, transcript: Transcrip
 async def test_a_line_is_edited_and_answered_anew(ada: Persona, transcript: Transcript) -> None:
     async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
         await talk(pilot, "Hello.")
-        await pilot.press("alt+up", "shift+tab", "e")
+        await pilot.press("alt+up", "up", "ctrl+e")
         await until(pilot, lambda: screen(pilot) == "AskScreen")
         area = pilot.app.screen.query_one(TextArea)
         assert area.text == "Hello."
@@ -153,7 +153,7 @@ async def test_a_line_is_edited_and_answered_anew(ada: Persona, transcript: Tran
 async def test_who_leaves_the_edit_changes_nothing(ada: Persona, transcript: Transcript) -> None:
     async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
         await talk(pilot, "Hello.")
-        await pilot.press("alt+up", "e")
+        await pilot.press("alt+up", "ctrl+e")
         await until(pilot, lambda: screen(pilot) == "AskScreen")
         pilot.app.screen.query_one(TextArea).text = "Something else."
         await pilot.press("escape")
@@ -414,9 +414,9 @@ async def test_thoughts_are_folded_above_the_answer_and_never_sent_back(
         last.focus()
         await pilot.pause()
         assert "Thoughts" in keys_offered(pilot)
-        await pilot.press("t")
+        await pilot.press("f4")
         assert "not know of the boat" in str(folded.content)
-        await pilot.press("t")
+        await pilot.press("f4")
         assert "boat" not in str(folded.content)
         prompt(pilot).focus()
         await talk(pilot, "And now?")

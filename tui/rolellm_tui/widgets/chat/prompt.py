@@ -26,12 +26,6 @@ class PromptInput(TextArea):
             """The input that sent this Textual message."""
             return self.prompt
 
-    @dataclass
-    class LeftUpwards(Message):
-        """The user moves up into the conversation."""
-
-        prompt: "PromptInput"
-
     _back = 0
     """Position in the history; 0 is the new text."""
     _own = ""
@@ -47,8 +41,6 @@ class PromptInput(TextArea):
                 self.post_message(self.Submitted(self, self.text))
             case "shift+enter" | "ctrl+j":
                 self.insert("\n")
-            case "alt+up":
-                self.post_message(self.LeftUpwards(self))
             case "up" if self.cursor_location[0] == 0 and self._back < len(self.sent_lines):
                 self._recall(self._back + 1)
             case "down" if self._back and self.cursor_location[0] == self.document.line_count - 1:
