@@ -34,8 +34,8 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona, list_personas, load_persona
 from rolellm_agents.transcript import Transcript
 from rolellm_tui.widgets.chat.bubble import Bubble
-from rolellm_tui.widgets.chat.window import MOST_MOUNTED
 from rolellm_tui.widgets.chat.meter import Meter
+from rolellm_tui.widgets.chat.window import MOST_MOUNTED
 
 GREETING = ("Ada", "Good day.", "")
 WORDS = " ".join(f"word{number}" for number in range(2000))

@@ -182,6 +182,10 @@ async def test_one_finds_in_the_whole_conversation_and_goes_from_match_to_match(
         await pilot.press("escape")
         await until(pilot, lambda: selected(pilot) == "Line 77.")
         assert not pilot.app.screen.query(".found")
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: shown(count) == "1 of 11")
+        await pilot.press("down")
+        await until(pilot, lambda: shown(count) == "2 of 11" and "Line 770." in in_view(pilot))
 
 
 async def test_what_is_not_there_is_not_found(chat: LongChat) -> None:

@@ -39,6 +39,10 @@ def selected(pilot: Pilot[Any]) -> str | None:
     return focused.text if isinstance(focused, Bubble) else None
 
 
+def hint_shown(pilot: Pilot[Any]) -> bool:
+    return bool(pilot.app.screen.query_one("#message-hint").display)
+
+
 async def talk(pilot: Pilot[Any], text: str) -> None:
     """Say something and wait for the end of the answer."""
     await until(pilot, lambda: screen(pilot) == "ChatScreen" and not answering(pilot))
@@ -53,18 +57,17 @@ async def test_the_arrows_select_messages_and_lead_back_to_the_prompt(
 ) -> None:
     async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
         await talk(pilot, "Hello.")
-        hint = pilot.app.screen.query_one("#message-hint")
-        assert not hint.display
+        assert not hint_shown(pilot)
         await pilot.press("alt+up")
         await until(pilot, lambda: selected(pilot) == "One.")
-        assert hint.display
+        assert hint_shown(pilot)
         await pilot.press("up", "up", "up", "up")
         await until(pilot, lambda: selected(pilot) == "Good day.")
         await pilot.press("down")
         await until(pilot, lambda: selected(pilot) == "Hello.")
         await pilot.press("down", "down")
         await until(pilot, lambda: prompt(pilot).has_focus)
-        assert not hint.display
+        assert not hint_shown(pilot)
 
 
 @pytest.mark.core

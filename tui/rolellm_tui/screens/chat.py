@@ -12,7 +12,7 @@ from textual.containers import Horizontal
 from textual.message import Message as AppMessage
 from textual.reactive import var
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
@@ -34,6 +34,7 @@ from rolellm_tui.widgets.chat.finder import MessageFinder
 from rolellm_tui.widgets.chat.meter import Meter
 from rolellm_tui.widgets.chat.opening import ChatOpening
 from rolellm_tui.widgets.common.failures import Failed, failure_text
+from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
@@ -97,7 +98,7 @@ class ChatScreen(Screen[None]):
         yield Static(_MESSAGE_HINT, id="message-hint", markup=False)
         yield SearchBar()
         yield prompt
-        yield Footer()
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Load the model in the background."""
@@ -268,8 +269,10 @@ class ChatScreen(Screen[None]):
 
     def action_find(self) -> None:
         """Open the search bar."""
-        self._finder = None
-        self.query_one(SearchBar).open()
+        bar, self._finder = self.query_one(SearchBar), None
+        bar.open()
+        if bar.text:
+            self._seek(SearchBar.Changed(bar.text))
 
     @on(SearchBar.Changed)
     @work(group="find", exclusive=True, exit_on_error=False)
@@ -296,7 +299,7 @@ class ChatScreen(Screen[None]):
     async def _select_found(self) -> None:
         found = self._finder.place if self._finder else None
         await self._conversation.go_to_found(None)
-        if found is None:
+        if found is None or found >= len(self.session.messages):
             self._prompt.focus()
         else:
             await self._conversation.go_to(found)
@@ -371,6 +374,7 @@ class ChatScreen(Screen[None]):
         if chosen:
             self.session.choose(chosen)
             await self._conversation.show()
+            await self._conversation.go_to_message(chosen)
 
     @work(group="compare", exclusive=True, exit_on_error=False)
     async def action_compare(self) -> None:

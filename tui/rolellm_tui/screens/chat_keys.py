@@ -8,6 +8,22 @@ CHAT_KEYS: list[BindingType] = [
     Binding("ctrl+r", "again", "Again", id="again", tooltip="Generate another answer."),
     Binding("ctrl+g", "go_on", "More", id="go-on", tooltip="Continue the answer."),
     Binding("alt+up,ctrl+up", "select", "Messages", id="messages", tooltip="Select a message.", show=False),
+    Binding(
+        "tab",
+        "app.focus_next",
+        "Next",
+        id="next",
+        tooltip="To the next message, and to writing.",
+        show=False,
+    ),
+    Binding(
+        "shift+tab",
+        "app.focus_previous",
+        "Previous",
+        id="previous",
+        tooltip="To the message above.",
+        show=False,
+    ),
     Binding("pageup", "page(-1)", "Page up", id="page-up", tooltip="Scroll up.", show=False, priority=True),
     Binding(
         "pagedown",

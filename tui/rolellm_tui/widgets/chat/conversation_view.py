@@ -143,10 +143,10 @@ class ConversationView(VerticalScroll, can_focus=False):
             hold: whether what the user sees stays in its row.
         """
         entries = self._entries(window)
-        keys = [_key(entry) for entry in entries]
+        keys = {_key(entry) for entry in entries}
         async with self.batch():
             bubbles = list(self.query(Bubble))
-            kept = {key: bubble for bubble in bubbles if (key := _key(bubble.message)) in set(keys)}
+            kept = {key: bubble for bubble in bubbles if (key := _key(bubble.message)) in keys}
             gone = [bubble for bubble in bubbles if _key(bubble.message) not in kept]
             if hold and not self.is_anchored:
                 self._hold_visible(list(kept.values()))
@@ -283,6 +283,9 @@ class ConversationView(VerticalScroll, can_focus=False):
 
     def _scrolled(self, before: float, now: float) -> None:
         """Load more at the end that the user comes near to."""
+        if self._held is not None:
+            bubble, row = self._held
+            self._held = (bubble, row - round(now - before))
         near = self.size.height // 2
         if now < before and now <= near and self._window.first:
             self._extend(-1)
@@ -306,12 +309,13 @@ class ConversationView(VerticalScroll, can_focus=False):
         finally:
             self._extending = False
 
+    def _scroll_by(self, rows: int) -> None:
+        # Immediately: the rows are counted differently after messages were loaded.
+        self.scroll_to(y=self.scroll_y + rows, animate=False, immediate=True)
+
     def page(self, step: int) -> None:
         """Scroll by a page, up (-1) or down (1)."""
-        if step < 0:
-            self.scroll_page_up(animate=False)
-        else:
-            self.scroll_page_down(animate=False)
+        self._scroll_by(step * self.size.height)
         if self.selected_place is not None:
             self.call_after_refresh(self._select_visible)
 
@@ -319,7 +323,8 @@ class ConversationView(VerticalScroll, can_focus=False):
         """Select a message that the user sees if the selected one is out of sight."""
         seen = [bubble for bubble in self.query(Bubble) if self.region.overlaps(bubble.region)]
         if seen and self.screen.focused not in seen:
-            self._focus(seen[0])
+            whole = [bubble for bubble in seen if self.region.contains_region(bubble.region)]
+            self.screen.set_focus((whole or seen)[0], scroll_visible=False)
 
     async def action_jump(self, step: int) -> None:
         """Go to the first (-1) or last (1) message."""
@@ -350,10 +355,19 @@ class ConversationView(VerticalScroll, can_focus=False):
         if select:
             self._focus(bubble)
 
+    async def go_to_message(self, message_id: str) -> None:
+        """Show a message of the branch: at the end if it is the last one, or else selected."""
+        ids = [message.id for message in self._session.messages]
+        if ids[-1:] == [message_id]:
+            await self._show_end()
+        elif message_id in ids:
+            await self.go_to(ids.index(message_id))
+
     async def go_to_found(self, place: int | None) -> None:
         """Show a message that was found, and mark it; None removes the mark."""
-        self._found = None if place is None else self._session.messages[place].id
-        if place is not None:
+        messages = self._session.messages
+        self._found = messages[place].id if place is not None and place < len(messages) else None
+        if self._found is not None and place is not None:
             await self.go_to(place, select=False)
         for bubble in self.query(Bubble):
             bubble.set_class(bubble.message is not None and bubble.message.id == self._found, "found")
@@ -396,7 +410,7 @@ class ConversationView(VerticalScroll, can_focus=False):
         if place is None or selected is None:
             return
         if self._continues(selected, step):
-            self.scroll_relative(y=step * self.size.height // 2, animate=False)
+            self._scroll_by(step * self.size.height // 2)
         elif place + step >= self._total:
             self.post_message(self.Left())
         elif place + step >= 0:
@@ -420,7 +434,7 @@ class ConversationView(VerticalScroll, can_focus=False):
 
     def _bring_into_view(self, bubble: Bubble) -> None:
         if bubble.is_attached and not self.region.contains_region(bubble.region):
-            self.scroll_to_widget(bubble, animate=False)
+            self.scroll_to_widget(bubble, animate=False, immediate=True)
 
     def action_leave(self) -> None:
         """Return to the prompt."""
@@ -434,10 +448,10 @@ class ConversationView(VerticalScroll, can_focus=False):
 
     async def swipe(self, step: int) -> None:
         """Show another swipe of the selected message, or of the last one."""
-        if self.selected is None:
-            await self._show_end()
-        if bubble := self.selected or self.query(Bubble).last():
-            await self._swipe(bubble, step)
+        if self._total:
+            if self.selected is None:
+                await self._show_end()
+            await self._swipe(self.selected or self.query(Bubble).last(), step)
 
     @on(Bubble.ActionRequested)
     async def _swipe_one(self, event: Bubble.ActionRequested) -> None:
