@@ -34,8 +34,8 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona, list_personas, load_persona
 from rolellm_agents.transcript import Transcript
 from rolellm_tui.widgets.chat.bubble import Bubble
-from rolellm_tui.widgets.chat.conversation_view import PAGE
 from rolellm_tui.widgets.chat.meter import Meter
+from rolellm_tui.widgets.chat.window import MOST_MOUNTED
 
 GREETING = ("Ada", "Good day.", "")
 WORDS = " ".join(f"word{number}" for number in range(2000))
@@ -232,22 +232,22 @@ async def test_of_a_long_conversation_the_last_messages_are_shown_and_the_others
 ) -> None:
     long = transcript.create_conversation("ada")
     parent = None
-    for number in range(2 * PAGE):
+    for number in range(2 * MOST_MOUNTED):
         speaker = "ada" if number % 2 else "user"
         parent = transcript.append(
             long, parent, speaker=speaker, audience=["user", "ada"], text=f"Line {number}."
         ).id
     async with role_app(scripted(), transcript, first=ada).run_test() as pilot:
-        await until(pilot, lambda: len(pilot.app.screen.query(Bubble)) == PAGE)
-        await until(pilot, lambda: bubbles(pilot)[-1][1] == f"Line {2 * PAGE - 1}.")
+        await until(pilot, lambda: len(pilot.app.screen.query(Bubble)) == MOST_MOUNTED)
+        await until(pilot, lambda: bubbles(pilot)[-1][1] == f"Line {2 * MOST_MOUNTED - 1}.")
         newest = pilot.app.screen.query(Bubble).last()
         assert pilot.app.screen.region.contains_region(newest.region)
         oldest = pilot.app.screen.query(Bubble).first()
-        assert oldest.text == f"Line {PAGE}."
+        assert oldest.text == f"Line {MOST_MOUNTED}."
 
         pilot.app.screen.query_one("#conversation", VerticalScroll).scroll_home(animate=False)
-        await until(pilot, lambda: len(pilot.app.screen.query(Bubble)) == 2 * PAGE)
-        assert pilot.app.screen.query(Bubble).first().text == "Line 0."
+        await until(pilot, lambda: pilot.app.screen.query(Bubble).first() is not oldest)
+        assert len(pilot.app.screen.query(Bubble)) == MOST_MOUNTED
         # What the person was looking at is still there.
         await until(pilot, lambda: pilot.app.screen.region.overlaps(oldest.region))
 

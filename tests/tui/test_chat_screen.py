@@ -2,20 +2,34 @@
 
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from helpers.role_app import answering, bubbles, keys_offered, prompt, role_app, say, screen, status, until
+from helpers.role_app import (
+    answering,
+    bubbles,
+    cast,
+    keys_offered,
+    prompt,
+    role_app,
+    say,
+    screen,
+    status,
+    until,
+)
 from helpers.user_files import ADA, write_persona
 from textual.pilot import Pilot
-from textual.widgets import Static, TextArea
+from textual.widgets import Input, Static, TextArea
+from textual.widgets._footer import FooterKey
 
 from rolellm_agents.config.paths import user_paths
-from rolellm_agents.errors import ModelError
+from rolellm_agents.errors import ModelError, StorageError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.transcript import Transcript
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.widgets.chat.bubble import Bubble
+from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.conversations.list import ConversationList
 
 GREETING = ("Ada", "Good day.", "")
@@ -121,11 +135,11 @@ async def test_each_message_has_its_own_keys(ada: Persona, transcript: Transcrip
         await talk(pilot, "More.")
         await pilot.press("alt+up")
         assert pilot.app.focused is pilot.app.screen.query(Bubble).last()
-        await pilot.press("shift+tab", "shift+tab")
+        await pilot.press("up", "up")
         focused = pilot.app.focused
         assert isinstance(focused, Bubble)
         assert focused.text == "One."
-        await pilot.press("b")
+        await pilot.press("f3")
         await until(pilot, lambda: words(pilot) == ["Good day.", "Hello.", "One."])
         assert "branch-2" in status(pilot)
         assert prompt(pilot).has_focus
@@ -137,7 +151,7 @@ async def test_each_message_has_its_own_keys(ada: Persona, transcript: Transcrip
 async def test_a_line_is_edited_and_answered_anew(ada: Persona, transcript: Transcript) -> None:
     async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
         await talk(pilot, "Hello.")
-        await pilot.press("alt+up", "shift+tab", "e")
+        await pilot.press("alt+up", "up", "ctrl+e")
         await until(pilot, lambda: screen(pilot) == "AskScreen")
         area = pilot.app.screen.query_one(TextArea)
         assert area.text == "Hello."
@@ -153,10 +167,16 @@ async def test_a_line_is_edited_and_answered_anew(ada: Persona, transcript: Tran
 async def test_who_leaves_the_edit_changes_nothing(ada: Persona, transcript: Transcript) -> None:
     async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
         await talk(pilot, "Hello.")
-        await pilot.press("alt+up", "e")
+        await pilot.press("alt+up", "ctrl+e")
         await until(pilot, lambda: screen(pilot) == "AskScreen")
         pilot.app.screen.query_one(TextArea).text = "Something else."
+        await pilot.pause()
+        keys = pilot.app.screen.query_one("#ask-keys", Static)
         await pilot.press("escape")
+        await until(pilot, lambda: "not saved" in str(keys.render()))
+        await pilot.press("x")
+        await until(pilot, lambda: "not saved" not in str(keys.render()))
+        await pilot.press("escape", "escape")
         await until(pilot, lambda: screen(pilot) == "ChatScreen")
         assert words(pilot) == ["Good day.", "Hello.", "One."]
 
@@ -211,6 +231,21 @@ async def test_what_was_typed_and_not_sent_is_there_the_next_time(
         await until(pilot, lambda: words(pilot)[-2:] == ["Half a line", "One."] and not answering(pilot))
     async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
         await until(pilot, lambda: len(bubbles(pilot)) == 3)
+        assert prompt(pilot).text == ""
+
+
+@pytest.mark.core
+async def test_a_line_that_was_sent_is_not_the_draft_of_the_next_chat(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        await pilot.press(*"Hello")
+        await until(pilot, lambda: transcript.draft("ada") == "Hello")
+        await pilot.press("enter")
+        await until(pilot, lambda: words(pilot)[-1] == "One." and not answering(pilot))
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
         assert prompt(pilot).text == ""
 
 
@@ -399,11 +434,67 @@ async def test_thoughts_are_folded_above_the_answer_and_never_sent_back(
         last.focus()
         await pilot.pause()
         assert "Thoughts" in keys_offered(pilot)
-        await pilot.press("t")
+        await pilot.press("f4")
         assert "not know of the boat" in str(folded.content)
-        await pilot.press("t")
+        await pilot.press("f4")
         assert "boat" not in str(folded.content)
         prompt(pilot).focus()
         await talk(pilot, "And now?")
         assert not pilot.app.screen.query(Bubble).last().query_one(".thoughts").display
     assert "boat" not in str([message.content for message in model.calls[-1]])
+
+
+async def test_a_line_that_could_not_be_sent_comes_back_with_the_cursor_at_its_end(
+    ada: Persona, transcript: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await talk(pilot, "Hello.")
+        full = StorageError("The disk is full.")
+        monkeypatch.setattr(transcript, "append", Mock(side_effect=full))
+        await say(pilot, "More")
+        await until(pilot, lambda: "full" in status(pilot) and not answering(pilot))
+        await pilot.press("x")
+        await until(pilot, lambda: prompt(pilot).text == "Morex")
+
+
+async def test_an_empty_answer_is_told(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted("", "One."), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        await say(pilot, "Hello.")
+        await until(pilot, lambda: "empty answer" in status(pilot) and not answering(pilot))
+        assert words(pilot) == ["Good day.", "Hello."]
+
+
+async def test_who_goes_back_to_the_library_begins_a_new_search(
+    ada: Persona, transcript: Transcript
+) -> None:
+    async with role_app(scripted("One."), transcript).run_test() as pilot:
+        await until(pilot, lambda: screen(pilot) == "LibraryScreen" and cast(pilot))
+        await pilot.press(*"ada")
+        await until(pilot, lambda: cast(pilot)[:1] == ["ada"])
+        await pilot.press("enter")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen")
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: screen(pilot) == "LibraryScreen")
+        assert pilot.app.screen.query_one("#search", Input).value == ""
+        await until(pilot, lambda: len(cast(pilot)) > 1)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+async def test_the_key_help_can_be_seen_at_any_width(
+    ada: Persona, transcript: Transcript, width: int
+) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test(size=(width, 24)) as pilot:
+        await until(pilot, lambda: bubbles(pilot) == [GREETING])
+        footer = pilot.app.screen.query_one(KeyFooter)
+        await until(pilot, lambda: footer.query("FooterKey"))
+        (help_key,) = (key for key in footer.query(FooterKey) if key.key == "f1")
+        await until(pilot, lambda: help_key.region.width)
+        assert footer.region.contains_region(help_key.region)
+        await pilot.press("f1")
+        await until(pilot, lambda: screen(pilot) == "KeysScreen")
+        told = {str(key.render()) for key in pilot.app.screen.query(".does").results(Static)}
+        assert {
+            *("Send the line.", "Insert a line break.", "Your earlier lines.", "Select a message."),
+            *("To the first message.", "Scroll up.", "Find in this conversation.", "To the message above."),
+        } <= told

@@ -63,6 +63,40 @@ def test_a_single_line_break_is_kept_and_markup_is_plain_text() -> None:
     assert prose("[bold]x[/bold] <b>y</b>").plain == "[bold]x[/bold] <b>y</b>"
 
 
+def test_tables_are_drawn_with_their_columns_in_line() -> None:
+    table = "| Name | Age |\n| --- | ---: |\n| Ada | 36 |\n| *Holmes* the 2nd | 6 |\n| 貓 |"
+    content = prose(f"Look:\n\n{table}")
+    assert content.plain.split("\n") == [
+        *("Look:", "", "Name           │ Age", "───────────────┼────"),
+        *("Ada            │  36", "Holmes the 2nd │   6", "貓             │    "),
+    ]
+    assert styled(content, "bold") == ["Name", "Age"]
+    assert styled(content, "italic") == ["Holmes"]
+
+
+def test_what_is_struck_through_is_drawn_so() -> None:
+    content = prose("I ~~hate~~ love it.")
+    assert content.plain == "I hate love it."
+    assert styled(content, "strike") == ["hate"]
+
+
+def test_the_target_of_a_link_is_told() -> None:
+    assert prose("See [the docs](https://example.org/x).").plain == "See the docs (https://example.org/x)."
+    assert (
+        prose("<https://example.org> and <ada@example.org>").plain
+        == "https://example.org and ada@example.org"
+    )
+
+
+def test_code_is_highlighted_if_it_names_its_language() -> None:
+    code = "def f(x):\n\n    return x"
+    content = prose(f"```python\n{code}\n```")
+    assert content.plain == code
+    assert len({str(span.style) for span in content.spans}) > 2
+    assert prose(f"```\n{code}\n```").plain == code
+    assert prose(f"```no-language\n{code}\n```").plain == code
+
+
 # A scene's line
 
 

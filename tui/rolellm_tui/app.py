@@ -205,9 +205,10 @@ class RoleApp(App[RoleLLMError]):
         self._open(ChatOpening(event.persona, new=True))
 
     def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
-        """Sort the library by most recent conversation."""
+        """Sort the library by most recent conversation, and show all of it."""
         for screen in self.screen_stack:
             if isinstance(screen, LibraryScreen):
+                screen.forget_search()
                 screen.recent = _recent(self.transcript.conversations())
 
     def on_conversations_screen_opened(self, event: ConversationsScreen.Opened) -> None:

@@ -406,6 +406,10 @@ class Session(ConversationCursor):
         conversation = self._transcript.create_conversation(self.persona.id)
         if self._note:
             self._transcript.set_note(conversation, self._note)
+        # The draft of a new conversation was kept under the persona's id, where the next one would find it.
+        if draft := self._transcript.draft(self.persona.id):
+            self._transcript.keep_draft(conversation, draft)
+            self._transcript.keep_draft(self.persona.id, "")
         return conversation
 
     def _say(

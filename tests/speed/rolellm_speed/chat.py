@@ -22,6 +22,7 @@ from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
 from rolellm_tui.app import RoleApp
 from rolellm_tui.widgets.chat.bubble import Bubble
+from rolellm_tui.widgets.chat.conversation_view import ConversationView
 
 _PERSONA = "sherlock-holmes"
 _AUDIENCE = (USER, _PERSONA)
@@ -39,8 +40,9 @@ def measure_conversations(lengths: Sequence[int], progress: Progress) -> list[di
     Returns:
         For each length `messages`; `open_ms`, reading the messages from a closed file; `screen_ms`, drawing
         the first frame; `append_ms`; `search_ms`; `stream_ms`, drawing a new word of an answer;
-        `scroll_ms`, scrolling up by a page; `memory_mib`, the memory of the open conversation; `size`, the
-        file's bytes for each byte of text.
+        `scroll_ms`, scrolling up by a page; `jump_ms`, going to the start or the end; `hit_ms`, opening a
+        message in the middle; `mounted`, the number of messages mounted then; `memory_mib`, the memory of
+        the open conversation; `size`, the file's bytes for each byte of text.
     """
     rows = []
     for length in lengths:
@@ -154,12 +156,40 @@ async def _on_screen(file: Path) -> dict[str, Any]:
             streamed = await _median_frame_ms(pilot, _one_more_word(app.screen.query(Bubble).last()))
             conversation = app.screen.query_one("#conversation", VerticalScroll)
             scrolled = await _median_frame_ms(pilot, lambda: conversation.scroll_page_up(animate=False))
+            jumped = [await _jump_ms(pilot, step) for step in (-1, 1) * 3]
+            hit, mounted = await _hit_ms(pilot)
     return {
         "screen_ms": round(shown * 1_000, 1),
         "stream_ms": round(streamed, 1),
         "scroll_ms": round(scrolled, 1),
+        "jump_ms": round(median(jumped), 1),
+        "hit_ms": round(hit, 1),
+        "mounted": mounted,
         "memory_mib": round(memory, 1),
     }
+
+
+async def _jump_ms(pilot: Pilot[Any], step: int) -> float:
+    began = time.perf_counter()
+    await pilot.app.screen.query_one(ConversationView).action_jump(step)
+    await pilot.pause()
+    return (time.perf_counter() - began) * 1_000
+
+
+async def _hit_ms(pilot: Pilot[Any]) -> tuple[float, int]:
+    """Milliseconds until a message in the middle is selected, and the number of mounted messages."""
+    app = pilot.app
+    assert isinstance(app, RoleApp)
+    conversation = app.transcript.conversations()[0].id
+    path = app.transcript.path(conversation)
+    wanted = path[len(path) // 2].id
+    began = time.perf_counter()
+    app.go_on_with(conversation, wanted)
+    while not (
+        isinstance(app.focused, Bubble) and app.focused.message and app.focused.message.id == wanted
+    ):
+        await pilot.pause()
+    return (time.perf_counter() - began) * 1_000, len(app.screen.query(Bubble))
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """A dialog that asks for text."""
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
@@ -7,6 +8,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from rolellm_tui.widgets.common.after_typing import after_typing
+
+_KEYS = "Ctrl+S save · Escape cancel"
+_UNSAVED = "Your changes are not saved: Ctrl+S saves them, Escape discards them."
 
 
 class AskScreen(ModalScreen[str | None]):
@@ -28,6 +32,7 @@ class AskScreen(ModalScreen[str | None]):
             hint: a sentence below the title.
         """
         super().__init__()
+        self._is_leaving = False
         self._title = title
         self._text = text
         self._hint = hint
@@ -39,7 +44,7 @@ class AskScreen(ModalScreen[str | None]):
             if self._hint:
                 yield Static(self._hint, id="ask-hint", markup=False)
             yield TextArea(self._text, soft_wrap=True)
-            yield Static("Ctrl+S save · Escape cancel", id="ask-keys", markup=False)
+            yield Static(_KEYS, id="ask-keys", markup=False)
 
     def on_mount(self) -> None:
         """Put the cursor at the end."""
@@ -51,5 +56,23 @@ class AskScreen(ModalScreen[str | None]):
         after_typing(self, lambda: self.dismiss(self.query_one(TextArea).text))
 
     def action_leave(self) -> None:
-        """Cancel."""
-        self.dismiss(None)
+        """Cancel; ask first if the text was changed."""
+        after_typing(self, self._leave)
+
+    def _leave(self) -> None:
+        if self._is_leaving or self.query_one(TextArea).text == self._text:
+            self.dismiss(None)
+        else:
+            self._is_leaving = True
+            self._show_keys()
+
+    @on(TextArea.Changed)
+    def _go_on(self) -> None:
+        """Who goes on writing after the question has answered it."""
+        self._is_leaving = False
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        keys = self.query_one("#ask-keys", Static)
+        keys.update(_UNSAVED if self._is_leaving else _KEYS)
+        keys.set_class(self._is_leaving, "question")

@@ -1,5 +1,6 @@
 """The chat: one persona, one conversation."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from textual.containers import Horizontal
 from textual.message import Message as AppMessage
 from textual.reactive import var
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
@@ -29,12 +30,17 @@ from rolellm_tui.screens.tree import TreeScreen
 from rolellm_tui.widgets.chat.bubble import Bubble
 from rolellm_tui.widgets.chat.composer import Composer
 from rolellm_tui.widgets.chat.conversation_view import ConversationView
+from rolellm_tui.widgets.chat.finder import MessageFinder
 from rolellm_tui.widgets.chat.meter import Meter
 from rolellm_tui.widgets.chat.opening import ChatOpening
 from rolellm_tui.widgets.chat.summary_line import SummaryLine
 from rolellm_tui.widgets.common.failures import Failed, failure_text
+from rolellm_tui.widgets.common.key_footer import KeyFooter
+from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
+
+_MESSAGE_HINT = "↑↓ select  ←→ answers  ^e edit  F3 branch  ^o why  ^c copy  Esc write"
 
 
 class ChatScreen(Screen[None]):
@@ -67,6 +73,7 @@ class ChatScreen(Screen[None]):
         self.session = session
         self._opening = opening
         self._provenance = ProvenanceLog()
+        self._finder: MessageFinder | None = None
 
     @property
     def opening(self) -> ChatOpening:
@@ -85,10 +92,15 @@ class ChatScreen(Screen[None]):
             yield Static(plain(description), id="who", markup=False)
             yield Meter(id="meter")
         yield SummaryLine(id="summary")
-        yield ConversationView(session, greeting=opening.greeting, at=opening.at, id="conversation")
+        prompt = Composer(session, id="prompt")
+        yield ConversationView(
+            session, prompt=prompt, greeting=opening.greeting, at=opening.at, id="conversation"
+        )
         yield StatusLine(id="status")
-        yield Composer(session, id="prompt")
-        yield Footer()
+        yield Static(_MESSAGE_HINT, id="message-hint", markup=False)
+        yield SearchBar()
+        yield prompt
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Load the model in the background."""
@@ -176,6 +188,8 @@ class ChatScreen(Screen[None]):
                 self._provenance.note(event)
                 self.query_one(Meter).take(event, self.session.context_size)
                 await self._conversation.take(event)
+        if self._status.shown_message == notice:
+            self._status.show_message("")
 
     # Keys
 
@@ -235,9 +249,66 @@ class ChatScreen(Screen[None]):
         finally:
             self._status.show_message("")
 
-    @on(Composer.LeftUpwards)
-    def _go_up(self) -> None:
-        self._conversation.focus_last()
+    # Moving in the conversation
+
+    async def action_select(self) -> None:
+        """Select the last message."""
+        await self._conversation.select_last()
+
+    @on(ConversationView.Left)
+    def _write(self) -> None:
+        self._prompt.focus()
+
+    def on_descendant_focus(self) -> None:
+        """Tell the keys of a message while one is selected."""
+        self.set_class(self._conversation.selected is not None, "selecting")
+
+    def action_page(self, step: int) -> None:
+        """Scroll the conversation by a page."""
+        self._conversation.page(step)
+
+    async def action_jump(self, step: int) -> None:
+        """Go to the first or last message."""
+        await self._conversation.action_jump(step)
+
+    # Finding
+
+    def action_find(self) -> None:
+        """Open the search bar."""
+        bar, self._finder = self.query_one(SearchBar), None
+        bar.open()
+        if bar.text:
+            self._seek(SearchBar.Changed(bar.text))
+
+    @on(SearchBar.Changed)
+    @work(group="find", exclusive=True, exit_on_error=False)
+    async def _seek(self, event: SearchBar.Changed) -> None:
+        if self._finder is None:
+            texts = [message.text for message in self.session.messages]
+            self._finder = await asyncio.to_thread(MessageFinder, texts)
+        await asyncio.to_thread(self._finder.seek, event.text, self._conversation.visible_place)
+        await self._show_found(self._finder)
+
+    @on(SearchBar.MoveRequested)
+    @work(group="find", exit_on_error=False)
+    async def _find_next(self, event: SearchBar.MoveRequested) -> None:
+        if self._finder is not None:
+            self._finder.move(event.step)
+            await self._show_found(self._finder)
+
+    async def _show_found(self, finder: MessageFinder) -> None:
+        bar = self.query_one(SearchBar)
+        bar.show_position(finder.position if bar.text else "")
+        await self._conversation.go_to_found(finder.place)
+
+    @on(SearchBar.Closed)
+    async def _select_found(self) -> None:
+        found = self._finder.place if self._finder else None
+        await self._conversation.go_to_found(None)
+        if found is None or found >= len(self.session.messages):
+            self._prompt.focus()
+        else:
+            await self._conversation.go_to(found)
 
     # The summary of earlier messages
 
@@ -270,28 +341,34 @@ class ChatScreen(Screen[None]):
     async def _grant(self, event: Bubble.ActionRequested) -> None:
         bubble = event.sender
         match event.wish:
-            case "why":
-                self._show_why(bubble)
             case "copy":
-                self.app.copy_to_clipboard(plain(bubble.text))
+                self.app.copy_to_clipboard(self.get_selected_text() or plain(bubble.text))
                 self._status.show_message("Copied.")
             case "branch" if bubble.message and not self.answering:
                 name = self.session.branch(bubble.message.id)
                 await self._show_branch(f"New branch: {name}. Ctrl+T shows all.")
                 self._prompt.focus()
-            case "edit" if bubble.message and not self.answering:
-                self._edit(bubble.message)
+
+    def action_edit(self) -> None:
+        """Edit the selected message, or the user's last line."""
+        if message := self._message_for(mine=True):
+            self._edit(message)
+        else:
+            self._status.show_message("There is nothing to edit yet.")
+
+    def _message_for(self, *, mine: bool) -> Message | None:
+        """The selected message; else the last line of the user or of the persona."""
+        if selected := self._conversation.selected:
+            return selected.message
+        said = reversed(self.session.messages)
+        return next((message for message in said if (message.speaker == USER) == mine), None)
 
     def action_why(self) -> None:
-        """Open the inspector for the last answer."""
-        if answer := self._conversation.last_answer:
-            self._show_why(answer)
-
-    def _show_why(self, bubble: Bubble) -> None:
-        if bubble.message is None or bubble.mine:
+        """Open the inspector for the selected answer, or the last one."""
+        message, session = self._message_for(mine=False), self.session
+        if message is None or message.speaker == USER:
             self._status.show_message("Only answers can be inspected.")
             return
-        message, session = bubble.message, self.session
         provenance = self._provenance.of(message.id)
         self.app.push_screen(InspectorScreen(message, provenance, session.voice, user=session.user_name))
 
@@ -328,6 +405,7 @@ class ChatScreen(Screen[None]):
         if chosen:
             self.session.choose(chosen)
             await self._show_branch("")
+            await self._conversation.go_to_message(chosen)
 
     @work(group="compare", exclusive=True, exit_on_error=False)
     async def action_compare(self) -> None:

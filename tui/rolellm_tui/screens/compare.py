@@ -13,7 +13,7 @@ from textual.containers import Container
 from textual.content import Content
 from textual.reactive import var
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 from textual.worker import Worker
 
 from rolellm_agents.config.settings import load_settings
@@ -30,6 +30,7 @@ from rolellm_tui.widgets.chat.answer_column import AnswerColumn
 from rolellm_tui.widgets.chat.answer_grid import AnswerGrid
 from rolellm_tui.widgets.chat.voice_form import VoiceChoice, VoiceForm
 from rolellm_tui.widgets.common.failures import failure_text
+from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.status_line import Complaint
 
 Phase = Literal["choosing", "answering", "answered"]
@@ -80,7 +81,7 @@ class CompareScreen(Screen[bool]):
         yield Static(self._line(), id="compare-line", markup=False)
         yield Container(id="compare-body")
         yield Complaint(id="compare-status")
-        yield Footer()
+        yield KeyFooter()
 
     @property
     def _line_to_answer(self) -> str:

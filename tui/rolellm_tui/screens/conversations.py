@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer, Header, Input, OptionList, Static
+from textual.widgets import Header, Input, OptionList, Static
 from textual.worker import Worker
 
 from rolellm_agents.chat_files.scenes import SCENE
@@ -23,6 +23,7 @@ from rolellm_tui.screens.export import ExportScreen
 from rolellm_tui.screens.import_conversation import ImportConversationScreen
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.formatting import counted, local_now
+from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.conversations.list import ConversationItem, ConversationList, MessageItem
 from rolellm_tui.widgets.conversations.preview import ConversationPreview
@@ -115,7 +116,7 @@ class ConversationsScreen(Screen[None]):
             yield ConversationList(id="conversations")
             yield ConversationPreview(id="preview")
         yield StatusLine(id="status")
-        yield Footer()
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Load the list."""

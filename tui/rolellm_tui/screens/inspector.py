@@ -12,7 +12,7 @@ from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Input, Static, TabbedContent, TabPane, Tabs
+from textual.widgets import Input, Static, TabbedContent, TabPane, Tabs
 from textual.worker import Worker
 
 from rolellm_agents.cards.values import integer, mapping, text
@@ -27,6 +27,7 @@ from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.voice import Voice
 from rolellm_tui.widgets.common.failures import failure_text
+from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.inspector.numbers_view import NumbersView
 from rolellm_tui.widgets.inspector.prompt_tokens import counted, left_out
@@ -118,7 +119,7 @@ class InspectorScreen(Screen[None]):
                     with TabPane("Try", id="try-tab"):
                         yield TryLine()
         yield SearchBar()
-        yield Footer()
+        yield KeyFooter()
 
     def _recalled_view(self) -> RecalledView:
         if self._prompted:

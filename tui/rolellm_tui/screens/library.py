@@ -12,7 +12,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.reactive import var
 from textual.screen import Screen
-from textual.widgets import Footer, Header, Input, OptionList, Select, Static
+from textual.widgets import Header, Input, OptionList, Select, Static
 from textual.worker import Worker
 
 from rolellm_agents.config.settings import DEFAULT_USER
@@ -24,6 +24,7 @@ from rolellm_tui.screens.import_card import ImportScreen
 from rolellm_tui.screens.start_with import Start, StartScreen, models_to_offer
 from rolellm_tui.widgets.common.after_typing import after_typing
 from rolellm_tui.widgets.common.failures import failure_text
+from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.library.cast_filters import CastFilters, SearchLine
 from rolellm_tui.widgets.library.cast_list import CastList
 from rolellm_tui.widgets.library.filtering import (
@@ -137,7 +138,7 @@ class LibraryScreen(Screen[None]):
             yield CastList(id="cast")
             yield Static(_READING, id="nobody", markup=False)
             yield PersonaView(user=self.user, pixels=self._pixels, id="card")
-        yield Footer()
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Load the personas."""
@@ -179,6 +180,10 @@ class LibraryScreen(Screen[None]):
     def watch_recent(self) -> None:
         """Sort again and keep the highlighted persona."""
         self._show(self._highlighted)
+
+    def forget_search(self) -> None:
+        """Empty the search line, for the user who comes back."""
+        self.query_one(SearchLine).value = ""
 
     def watch_user(self, user: str) -> None:
         """Refill the card."""

@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message as AppMessage
 from textual.reactive import var
 from textual.screen import Screen
-from textual.widgets import Footer, OptionList, Static
+from textual.widgets import OptionList, Static
 from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
@@ -35,6 +35,7 @@ from rolellm_tui.screens.pick_seat import PickSeatScreen
 from rolellm_tui.screens.scene_keys import SCENE_KEYS, is_offered
 from rolellm_tui.screens.tree import TreeScreen
 from rolellm_tui.widgets.common.failures import Failed, failure_text
+from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 from rolellm_tui.widgets.scene.cast_panel import CastPanel
@@ -112,7 +113,7 @@ class SceneScreen(Screen[None]):
             yield StatusLine(id="status")
             yield Static("", id="figures", markup=False)
         yield ScenePrompt(self._stage, id="prompt")
-        yield Footer()
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Load the models in the background."""

@@ -10,7 +10,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer, Header, OptionList, Static
+from textual.widgets import Header, OptionList, Static
 from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
@@ -19,6 +19,7 @@ from rolellm_agents.transcript import Transcript
 from rolellm_tui.widgets.common.drawn_lines import MUTED
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.formatting import counted
+from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.library.persona_texts import LANGUAGES
 from rolellm_tui.widgets.scene.list import SceneList
@@ -58,7 +59,7 @@ class ScenesScreen(Screen[None]):
             with VerticalScroll(id="preview", can_focus=False):
                 yield Static("", id="about", markup=False)
         yield StatusLine(id="status")
-        yield Footer()
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Read the scenes."""

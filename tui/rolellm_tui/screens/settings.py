@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer, Header, Input, Static
+from textual.widgets import Header, Input, Static
 from textual.worker import Worker
 
 from rolellm_agents.config.settings import (
@@ -31,6 +31,7 @@ from rolellm_agents.text import did_you_mean, one_line
 from rolellm_tui.screens.start_with import explained, models_to_offer
 from rolellm_tui.screens.user_personas import UserPersonasScreen
 from rolellm_tui.widgets.common.failures import failure_text
+from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.settings.setting import (
     ChosenSetting,
@@ -99,7 +100,7 @@ class SettingsScreen(Screen[bool]):
         yield Header()
         yield VerticalScroll(id="form", can_focus=False)
         yield StatusLine(id="status")
-        yield Footer()
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Load the data."""

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container, Horizontal
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
@@ -18,6 +18,7 @@ from rolellm_graphs.chat.cursor import ConversationCursor
 from rolellm_tui.screens.two_branches import TwoBranchesScreen
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.formatting import counted
+from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.tree.line import number_among_siblings
 from rolellm_tui.widgets.tree.message_preview import MessagePreview
@@ -66,7 +67,7 @@ class TreeScreen(Screen[str | None]):
             yield TreeView(id="tree")
             yield MessagePreview(id="tree-preview")
         yield SearchBar()
-        yield Footer()
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Load the conversation."""

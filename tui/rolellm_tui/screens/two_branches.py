@@ -7,12 +7,13 @@ from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
 from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.common.formatting import counted
+from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.tree.line import sibling_notes
 from rolellm_tui.widgets.tree.rows import ConversationTree
 
@@ -56,7 +57,7 @@ class TwoBranchesScreen(Screen[str | None]):
             for side in self._sides:
                 yield Static(self._head(side), markup=False)
         yield VerticalScroll(id="two-branches")
-        yield Footer()
+        yield KeyFooter()
 
     async def on_mount(self) -> None:
         """Show the first page; others load on scrolling."""

@@ -11,13 +11,14 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.text.language import Language
+from rolellm_tui.widgets.common.key_footer import KeyFooter
 
 GREETERS: dict[Language, tuple[str, ...]] = {
     "en": (
@@ -81,7 +82,7 @@ class WelcomeScreen(Screen[Answer]):
             yield Static(_ABOUT, id="about", markup=False)
             yield Static(_keys(name), id="keys", markup=False)
             yield Static(_models(self._model), id="models", markup=False)
-        yield Footer()
+        yield KeyFooter()
 
     def use_model(self, model: str) -> None:
         """Show another model as the one that answers."""

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message as Event
+from textual.widget import Widget
 from textual.widgets import Static
 
 from rolellm_agents.cards.values import text as text_of
@@ -17,7 +19,21 @@ from rolellm_agents.transcript import Message
 from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.common.formatting import counted
 
-Wish = Literal["edit", "branch", "earlier", "later", "why", "copy"]
+Wish = Literal["branch", "earlier", "later", "copy"]
+
+
+class SwipeCount(Static):
+    """The position among the answers; a click on its left or right half swipes."""
+
+    @dataclass
+    class Clicked(Event):
+        """The user clicked on one of the arrows."""
+
+        wish: Literal["earlier", "later"]
+
+    def on_click(self, event: events.Click) -> None:
+        """Tell which arrow was clicked."""
+        self.post_message(self.Clicked("earlier" if event.x < self.size.width / 2 else "later"))
 
 
 class Bubble(Vertical, can_focus=True):
@@ -31,21 +47,26 @@ class Bubble(Vertical, can_focus=True):
     Bubble .words, Bubble .note, Bubble .thoughts { height: auto; }
     """
     BINDINGS = [
-        Binding("e", "wish('edit')", "Edit", id="bubble.edit", tooltip="Edit the text."),
-        Binding("b", "wish('branch')", "Branch", id="bubble.branch", tooltip="Start a new branch here."),
-        Binding("left", "wish('earlier')", "‹", id="bubble.earlier", tooltip="Previous answer."),
+        Binding(
+            "left", "wish('earlier')", "‹", id="bubble.earlier", tooltip="Previous answer.", show=False
+        ),
         Binding(
             "right",
             "wish('later')",
             "›",
             id="bubble.later",
             tooltip="Next answer; after the last, a new answer is generated.",
+            show=False,
         ),
-        Binding("w", "wish('why')", "Why", id="bubble.why", tooltip="Why this message?"),
-        Binding("c", "wish('copy')", "Copy", id="bubble.copy", tooltip="Copy the text."),
+        Binding("f3", "wish('branch')", "Branch", id="bubble.branch", tooltip="Start a new branch here."),
         Binding(
-            "t", "thoughts", "Thoughts", id="bubble.thoughts", tooltip="Show or hide the model's reasoning."
+            "f4",
+            "thoughts",
+            "Thoughts",
+            id="bubble.thoughts",
+            tooltip="Show or hide the model's reasoning.",
         ),
+        Binding("ctrl+c", "wish('copy')", "Copy", id="bubble.copy", tooltip="Copy the text."),
     ]
 
     @dataclass
@@ -56,7 +77,13 @@ class Bubble(Vertical, can_focus=True):
         wish: Wish
 
     def __init__(
-        self, speaker: str, text: str = "", *, mine: bool = False, message: Message | None = None
+        self,
+        speaker: str,
+        text: str = "",
+        *,
+        mine: bool = False,
+        message: Message | None = None,
+        prompt: Widget | None = None,
     ) -> None:
         """Create the bubble of a message.
 
@@ -65,12 +92,14 @@ class Bubble(Vertical, can_focus=True):
             text: the text so far.
             mine: whether the user wrote the message.
             message: the recorded message; None while it is generated.
+            prompt: gets what the user types or pastes while the message is selected.
         """
         super().__init__(classes="mine" if mine else "theirs")
         self.speaker = speaker
         self.text = text
         self.mine = mine
         self.message = message
+        self._prompt = prompt
         self.place, self.places = 1, 1
         self._shows_thoughts = False
 
@@ -83,7 +112,7 @@ class Bubble(Vertical, can_focus=True):
         """Compose the head, the reasoning, the text and the note."""
         with Horizontal(classes="head"):
             yield Static(plain(self.speaker), classes="speaker", markup=False)
-            yield Static("", classes="swipes", markup=False)
+            yield SwipeCount("", classes="swipes", markup=False)
         thoughts = Static("", classes="thoughts", markup=False)
         thoughts.display = False
         yield thoughts
@@ -130,6 +159,24 @@ class Bubble(Vertical, can_focus=True):
             shown.update(Content(f"▾ Thoughts\n{plain(self.thoughts)}"))
         else:
             shown.update(Content(f"▸ Thoughts, {counted(len(self.thoughts.split()), 'word')}"))
+
+    def post_message(self, message: Event) -> bool:
+        """Take a message into the queue; what the user types goes to the prompt, which gets the focus.
+
+        It is passed on here, and not in a handler, because letters typed after it go to the prompt at once.
+        """
+        is_typed = isinstance(message, events.Paste) or (
+            isinstance(message, events.Key) and message.is_printable
+        )
+        if is_typed and self._prompt is not None:
+            self.screen.set_focus(self._prompt)
+            return self._prompt.post_message(message)
+        return super().post_message(message)
+
+    @on(SwipeCount.Clicked)
+    def _swipes_clicked(self, event: SwipeCount.Clicked) -> None:
+        event.stop()
+        self.action_wish(event.wish)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the reasoning only where there is some."""

@@ -31,8 +31,7 @@ class Composer(PromptInput):
 
     def on_mount(self) -> None:
         """Restore the draft."""
-        self.text = self._session.draft
-        self.move_cursor(self.document.end)
+        self.put(self._session.draft)
 
     @property
     def sent_lines(self) -> Sequence[str]:
@@ -65,7 +64,7 @@ class Composer(PromptInput):
         if self.sent_lines[-1:] == [text.strip()]:
             await asyncio.to_thread(self._session.keep_draft, "")
         else:
-            self.text = text
+            self.put(text)
 
     async def suggest(self) -> None:
         """Let the model write the line. On failure the old text is restored.
@@ -81,7 +80,7 @@ class Composer(PromptInput):
                     self.insert(chunk)
         finally:
             if not self.text.strip():
-                self.text = previous
+                self.put(previous)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of saving."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual import events
+from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -26,11 +27,21 @@ class PromptInput(TextArea):
             """The input that sent this Textual message."""
             return self.prompt
 
-    @dataclass
-    class LeftUpwards(Message):
-        """The user moves up into the conversation."""
-
-        prompt: "PromptInput"
+    BINDINGS = [
+        Binding("enter", "send", "Send", id="prompt.send", tooltip="Send the line.", show=False),
+        Binding(
+            "shift+enter,ctrl+j",
+            "break_line",
+            "Line break",
+            id="prompt.break",
+            tooltip="Insert a line break.",
+            show=False,
+        ),
+        Binding(
+            "up", "earlier", "Earlier line", id="prompt.earlier", tooltip="Your earlier lines.", show=False
+        ),
+        Binding("down", "later", "Later line", id="prompt.later", tooltip="Your later lines.", show=False),
+    ]
 
     _back = 0
     """Position in the history; 0 is the new text."""
@@ -42,22 +53,43 @@ class PromptInput(TextArea):
         return ()
 
     async def _on_key(self, event: events.Key) -> None:
+        # At once, not as bindings, which come after the letters that were typed meanwhile.
         match event.key:
             case "enter":
-                self.post_message(self.Submitted(self, self.text))
+                self.action_send()
             case "shift+enter" | "ctrl+j":
-                self.insert("\n")
-            case "alt+up":
-                self.post_message(self.LeftUpwards(self))
-            case "up" if self.cursor_location[0] == 0 and self._back < len(self.sent_lines):
-                self._recall(self._back + 1)
-            case "down" if self._back and self.cursor_location[0] == self.document.line_count - 1:
-                self._recall(self._back - 1)
+                self.action_break_line()
+            case "up":
+                self.action_earlier()
+            case "down":
+                self.action_later()
             case _:
                 await super()._on_key(event)
                 return
         event.stop()
         event.prevent_default()
+
+    def action_send(self) -> None:
+        """Send the text."""
+        self.post_message(self.Submitted(self, self.text))
+
+    def action_break_line(self) -> None:
+        """Insert a line break."""
+        self.insert("\n")
+
+    def action_earlier(self) -> None:
+        """Move the cursor up, or from the first line to the line sent before."""
+        if self.cursor_location[0] == 0 and self._back < len(self.sent_lines):
+            self._recall(self._back + 1)
+        else:
+            self.action_cursor_up()
+
+    def action_later(self) -> None:
+        """Move the cursor down, or from the last line to the line sent after."""
+        if self._back and self.cursor_location[0] == self.document.line_count - 1:
+            self._recall(self._back - 1)
+        else:
+            self.action_cursor_down()
 
     def take(self) -> str:
         """Send the text and clear the input."""
@@ -69,5 +101,9 @@ class PromptInput(TextArea):
         if self._back == 0:
             self._own = self.text
         self._back = back
-        self.text = self.sent_lines[-back] if back else self._own
+        self.put(self.sent_lines[-back] if back else self._own)
+
+    def put(self, text: str) -> None:
+        """Replace the text, with the cursor at its end."""
+        self.text = text
         self.move_cursor(self.document.end)

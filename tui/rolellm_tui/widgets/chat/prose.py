@@ -14,19 +14,23 @@ from markdown_it.token import Token
 from textual.content import Content
 
 from rolellm_agents.text import plain
+from rolellm_tui.widgets.chat.prose_code import code_lines
+from rolellm_tui.widgets.chat.prose_table import TableCell, table_lines
 
 _ACTION = "italic $foreground-muted"
 _SPEECH = "$text-accent"
 _STRONG = "bold"
 _CODE = "$text-warning on $surface-lighten-1"
 _QUIET = "$foreground-muted"
+_OPENED = {"em_open": _ACTION, "strong_open": _STRONG, "s_open": "strike"}
+"""The style that begins with a token."""
 _BAR = "▏ "
 _SPOKEN = re.compile(r"“[^”]*”?|\"[^\"]*\"?|「[^」]*」?|『[^』]*』?|«[^»]*»?")
 _LONGEST = 200_000
 """Maximum length that is rendered as Markdown; longer text is shown plain."""
 
-Piece = tuple[str, str]
-"""Text and its style, empty for none."""
+Piece = tuple[str, str] | Content
+"""Text and its style, empty for none; or text with several styles."""
 
 
 def prose(text: str) -> Content:
@@ -56,7 +60,8 @@ class _ProseBlock(NamedTuple):
 @cache
 def _reader() -> MarkdownIt:
     # Without indented code: people indent for other reasons. Without HTML: what looks like it is text.
-    return MarkdownIt("commonmark", {"html": False}).disable(["code", "html_block", "html_inline"])
+    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return reader.disable(["code", "html_block", "html_inline"])
 
 
 class _Reading:
@@ -68,6 +73,10 @@ class _Reading:
         """Prefixes of lines: bars of quotations and pending list markers."""
         self._numbers: list[int | None] = []
         """Next numbers of the open lists; None for bullets."""
+        self._rows: list[list[TableCell]] = []
+        """The rows of the open table."""
+        self._aligned: str | int | float | None = None
+        """The alignment of the open cell of a table."""
         self._heading = False
         self._tight = False
         """Whether the next paragraph follows without an empty line."""
@@ -76,11 +85,20 @@ class _Reading:
         """The blocks in their order."""
         for token in self._tokens:
             match token.type:
+                case "inline" if self._rows:
+                    (cell,) = _inline(token.children or [], _STRONG if len(self._rows) == 1 else "")
+                    self._rows[-1].append(TableCell(cell, self._aligned == "text-align:right"))
                 case "inline":
                     yield self._block(_inline(token.children or [], _STRONG if self._heading else ""))
                 case "fence":
-                    rows = token.content.rstrip("\n").split("\n")
-                    yield self._block([[(row, _CODE)] for row in rows])
+                    yield self._block([[row] for row in code_lines(token.content, token.info, _CODE)])
+                case "tr_open":
+                    self._rows.append([])
+                case "th_open" | "td_open":
+                    self._aligned = token.attrGet("style")
+                case "table_close":
+                    yield self._block(table_lines(self._rows, rule=_QUIET))
+                    self._rows = []
                 case "hr":
                     yield self._block([[("─" * 3, _QUIET)]])
                 case _:
@@ -135,13 +153,12 @@ def _inline(children: Sequence[Token], base: str) -> list[list[Piece]]:
     """The lines of one paragraph."""
     lines: list[list[Piece]] = [[]]
     styles = [base] if base else []
+    targets: list[tuple[str, int]] = []
     for token in children:
         match token.type:
-            case "em_open":
-                styles.append(_ACTION)
-            case "strong_open":
-                styles.append(_STRONG)
-            case "em_close" | "strong_close":
+            case kind if kind in _OPENED:
+                styles.append(_OPENED[kind])
+            case "em_close" | "strong_close" | "s_close":
                 styles.pop()
             case "code_inline":
                 lines[-1].append((token.content, _CODE))
@@ -149,9 +166,23 @@ def _inline(children: Sequence[Token], base: str) -> list[list[Piece]]:
                 lines.append([])
             case "image":
                 lines[-1].append((f"[{token.content}]", _QUIET))
+            case "link_open":
+                targets.append((str(token.attrGet("href") or ""), len(lines[-1])))
+            case "link_close":
+                target, start = targets.pop()
+                lines[-1] += _target(target, lines[-1][start:])
             case _:
                 lines[-1] += _speech_apart(token.content, " ".join(styles))
     return lines
+
+
+def _target(target: str, words: Sequence[Piece]) -> list[Piece]:
+    """The target of a link, unless the words of the link are the target.
+
+    It is text, not a link of the terminal, whose target nobody sees before a click.
+    """
+    said = "".join(piece.plain if isinstance(piece, Content) else piece[0] for piece in words)
+    return [] if target in ("", said, f"mailto:{said}") else [(f" ({target})", _QUIET)]
 
 
 def _speech_apart(text: str, style: str) -> Iterator[Piece]:

@@ -10,11 +10,12 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message as Event
-from textual.widgets import SelectionList, Static
+from textual.widgets import Static
 from textual.widgets.selection_list import Selection
 
 from rolellm_agents.plugins import plugin_version
 from rolellm_agents.text import one_line
+from rolellm_tui.widgets.common.check_list import CheckList
 
 MOST = 4
 """Maximum number of voices."""
@@ -45,7 +46,7 @@ class VoiceForm(Vertical):
     VoiceForm .lists { height: auto; }
     VoiceForm .lists > Vertical { width: 2fr; height: auto; }
     VoiceForm .lists > .left { width: 3fr; }
-    VoiceForm SelectionList { height: auto; max-height: 12; }
+    VoiceForm CheckList { height: auto; max-height: 12; }
     """
     BINDINGS = [
         Binding("enter", "begin", "Begin", id="compare.begin", tooltip="Start.", priority=True),
@@ -75,7 +76,7 @@ class VoiceForm(Vertical):
         with Horizontal(classes="lists"):
             with Vertical(classes="left"):
                 yield Static("Strategies", classes="title", markup=False)
-                yield SelectionList[str](
+                yield CheckList(
                     *(
                         Selection(
                             _line(
@@ -92,7 +93,7 @@ class VoiceForm(Vertical):
                 )
             with Vertical():
                 yield Static("Models", classes="title", markup=False)
-                yield SelectionList[str](
+                yield CheckList(
                     *(
                         Selection(_line(name, "" if number else "current"), name, not number)
                         for number, name in enumerate(self._models)
@@ -103,7 +104,7 @@ class VoiceForm(Vertical):
 
     def on_mount(self) -> None:
         """Focus the strategies."""
-        self.query_one(".strategies", SelectionList).focus()
+        self.query_one(".strategies", CheckList).focus()
         self._show_outcome()
 
     @property
@@ -119,10 +120,9 @@ class VoiceForm(Vertical):
         ]
 
     def _selected_in(self, selector: str) -> Sequence[str]:
-        selection_list: SelectionList[str] = self.query_one(selector, SelectionList)
-        return selection_list.selected
+        return self.query_one(selector, CheckList).selected
 
-    @on(SelectionList.SelectedChanged)
+    @on(CheckList.SelectedChanged)
     def _show_outcome(self) -> None:
         count = len(self.choices)
         outcome = self.query_one(".outcome", Static)
@@ -142,7 +142,7 @@ class VoiceForm(Vertical):
 
     def action_across(self, side: int) -> None:
         """Focus the other list."""
-        self.query(SelectionList)[side].focus()
+        self.query(CheckList)[side].focus()
 
 
 def _about(strategy: str) -> str:
