@@ -159,7 +159,7 @@ def make_openai(
         temperature: sampling temperature; the server's default when None.
         max_tokens: the maximum length of an answer in tokens; the server's default when None.
         seed: sampling seed, for servers that support seeds.
-        thinking: how much a model that reasons does so before its answer; the server's default when None.
+        thinking: how much a reasoning model thinks before its answer; the server's default when None.
         max_retries: how often a refused request is sent again without a word, for programs that call the
             model directly. Graphs, sessions and runs send it again by themselves, and report each wait.
 

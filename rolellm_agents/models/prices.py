@@ -67,7 +67,9 @@ def _listed() -> dict[str, _Entry]:
         try:
             entries[name] = _Entry.model_validate(table)
         except ValidationError as error:
-            first: Any = error.errors(include_url=False)[0]
+            # A misspelt name is also a missing one; it says more.
+            found: list[Any] = [*error.errors(include_url=False)]
+            first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
             where = ".".join(str(part) for part in first["loc"])
             raise SettingsError(
                 f'{file}: ["{name}"] {where}: {first["msg"]}; write read = 0.15 and written = 0.60, prices '

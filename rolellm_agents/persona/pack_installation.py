@@ -37,8 +37,12 @@ def install_pack(source: Path) -> tuple[Pack, Pack | None]:
         StorageError: the folder of packs cannot be written.
     """
     with _unpacked(source) as folder:
-        pack = read_pack(folder)
-        _check_personas(pack)
+        try:
+            pack = read_pack(folder)
+            _check_personas(pack)
+        except PackError as error:
+            # People know the zip file, and not the temporary folder.
+            raise PackError(str(error).replace(str(folder), str(source))) from error
         return _move_in(pack)
 
 
@@ -74,7 +78,7 @@ def _check_personas(pack: Pack) -> None:
             persona = read_persona(path)
             read_portrait(persona, path.parent)
         except PersonaError as error:
-            raise PackError(f"The pack cannot be used: {error}") from error
+            raise PackError(f"The pack cannot be used: {path.name}: {error}") from error
         if persona.id in ids:
             raise PackError(
                 f"The pack holds {persona.id} twice, in {ids[persona.id].name} and {path.name}; remove one."

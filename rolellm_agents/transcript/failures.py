@@ -1,17 +1,27 @@
 """SQLite's errors as sentences with the next step."""
 
+import shlex
 import sqlite3
+from pathlib import Path
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import StorageError
 
 _DAMAGED = ("not a database", "malformed", "Could not decode", "no such table", "no such column")
 
 
+def upkeep_command(name: str, place: str) -> str:
+    """A command of `rolellm history` for a file; the user's own transcript needs no name."""
+    is_own = Path(place) == user_paths().transcript
+    return f"rolellm history {name}" if is_own else f"rolellm history {name} {shlex.quote(place)}"
+
+
 def damaged(place: str, reason: str) -> StorageError:
     """The error for a file with wrong contents."""
+    check, salvage = upkeep_command("check", place), upkeep_command("salvage", place)
     return StorageError(
-        f"{place} is not a transcript or is damaged ({reason}); “rolellm history check” shows what is "
-        "wrong, and “rolellm history salvage” saves what can be read of it."
+        f"{place} is not a transcript or is damaged ({reason}); “{check}” shows what is wrong, and "
+        f"“{salvage}” saves what can be read of it."
     )
 
 

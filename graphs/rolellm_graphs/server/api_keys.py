@@ -102,7 +102,9 @@ def read_keys(file: Path) -> tuple[ApiKey, ...]:
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SettingsError(f"{file} is not valid TOML: {error}.") from error
+        raise SettingsError(
+            f"{file} is not valid TOML: {error}; correct it. Each key needs a name of its own."
+        ) from error
     tables = document.pop("keys", {})
     if document or not isinstance(tables, dict):
         raise SettingsError(f"{file} must have its keys as tables, as in [keys.phone], and nothing else.")

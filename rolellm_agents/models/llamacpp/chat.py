@@ -89,7 +89,7 @@ class ChatLlamaCpp(StreamedChatModel):
     max_tokens: int = Field(default=256, ge=1)
     """The most tokens of an answer, without its reasoning."""
     thinking: Thinking = "off"
-    """How much a model that reasons does so before its answer: at most 256, 1,024 or 4,096 tokens. The
+    """How much a reasoning model thinks before its answer: at most 256, 1,024 or 4,096 tokens. The
     reasoning is in `additional_kwargs["reasoning_content"]` and no part of the answer."""
     seed: int | None = None
     """Sampling seed; None takes a random one for each answer, reported as `response_metadata["seed"]`."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from rolellm_agents.config.paths import make_folder
 from rolellm_agents.errors import StorageError
 from rolellm_agents.files.one_writer import holders
+from rolellm_agents.transcript.failures import upkeep_command
 from rolellm_agents.transcript.presence import alone
 from rolellm_agents.transcript.upkeep.checking import CheckReport, check_transcript
 from rolellm_agents.transcript.upkeep.copies import copy_database, reading
@@ -78,8 +79,8 @@ def _sound(backup: Path) -> CheckReport:
         raise StorageError(f"{backup} is not a transcript; name a backup.")
     if not report.is_sound:
         raise StorageError(
-            f"{backup} is damaged ({report.findings[0].rstrip('.')}); “rolellm history salvage” saves what "
-            "can be read of it."
+            f"{backup} is damaged ({report.findings[0].rstrip('.')}); "
+            f"“{upkeep_command('salvage', str(backup))}” saves what can be read of it."
         )
     return report
 

@@ -51,7 +51,7 @@ ThinkingOption = Annotated[
     Literal["off", "low", "medium", "high"] | None,
     typer.Option(
         "--thinking",
-        help="How much a model that reasons does so before it answers. Default: the model's own setting.",
+        help="How much a reasoning model thinks before it answers. Default: the model's own setting.",
     ),
 ]
 LorebookOption = Annotated[

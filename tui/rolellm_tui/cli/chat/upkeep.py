@@ -45,6 +45,8 @@ def check(file: FileArgument = None, as_json: JsonOption = False) -> None:
 
 
 def _print_report(report: "CheckReport") -> None:
+    from rolellm_agents.transcript.failures import upkeep_command
+
     if report.is_sound:
         print_text(f"{report.file} is sound: {_extent(report)}, format {report.format}.")
     if report.missing:
@@ -52,9 +54,10 @@ def _print_report(report: "CheckReport") -> None:
     for finding in report.findings:
         print_text(finding)
     if report.findings:
+        salvaging = upkeep_command("salvage", str(report.file))
         print_text(f"{report.file} is damaged. Close the chats, and then run")
-        print_text("  rolellm history salvage    to save what can be read in a new file, and")
-        print_text("  rolellm history restore    to put that file, or a backup, in place.")
+        print_text(f"  {salvaging}    to save what can be read in a new file, and")
+        print_text("  rolellm history restore FILE    to put that file, or a backup, in place.")
 
 
 def backup(out: NewFileOption = None, as_json: JsonOption = False) -> None:
@@ -83,15 +86,17 @@ def restore(
     file: Annotated[Path, typer.Argument(help="A backup, or a file of “history salvage”.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Put a copy of a backup in the place of all conversations.
+    """Replace all conversations with a backup.
 
-    The present file is kept beside it under a dated name; restore that file to undo. Close all chats first.
+    Close all chats first. The present file is kept beside it under a dated name; if it is sound, restore it
+    to undo.
 
     \b
     Examples:
       rolellm history restore ~/.local/share/rolellm/backups/transcript-backup-2026-11-25.db
     """
     from rolellm_agents.config.paths import user_paths
+    from rolellm_agents.transcript.upkeep.checking import check_transcript
     from rolellm_agents.transcript.upkeep.restoring import restore as put_in_place
 
     restored = put_in_place(file.expanduser(), user_paths().transcript)
@@ -100,11 +105,15 @@ def restore(
         return
     print_text(f"{restored.file} now has {_extent(restored)}.")
     if restored.kept:
-        print_text(f"The former file is {restored.kept}; “rolellm history restore” with it undoes this.")
+        print_text(f"The former file is kept as {restored.kept}.")
+        if check_transcript(Path(restored.kept)).is_sound:
+            print_text(f"To undo this:  rolellm history restore {restored.kept}")
+        else:
+            print_text("It is damaged, so only “rolellm history salvage” can read it.")
 
 
 def salvage(file: FileArgument = None, out: NewFileOption = None, as_json: JsonOption = False) -> None:
-    """Save what can be read of damaged conversations in a new file. The damaged file is not changed.
+    """Recover the readable messages of a damaged file into a new file. The damaged file is not changed.
 
     Without --out, the new file is put beside the damaged one.
 

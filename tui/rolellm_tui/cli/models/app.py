@@ -33,7 +33,7 @@ def main(context: typer.Context) -> None:
 
 @app.command("list")
 def list_(as_json: JsonOption = False) -> None:
-    """List the models that are here, that run on this machine, and that we recommend for it.
+    """List installed models, models of servers on this machine, and models that we recommend for it.
 
     First come the names of your models.toml, the bundled models and downloaded ones. Then come the models
     of servers on this machine (Ollama, LM Studio, llama-server, vLLM, KoboldCpp), which are named

@@ -7,6 +7,7 @@ import typer
 
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.output import complain, print_json, print_table, print_text
+from rolellm_tui.widgets.common.formatting import counted
 
 if TYPE_CHECKING:
     from rolellm_agents.persona.packs import Pack
@@ -107,10 +108,9 @@ def install(
         print_json({**_as_json(pack), "names": _names(pack)})
     else:
         before = f" (replaced {replaced.manifest.version})" if replaced else ""
-        print_text(
-            f"{pack.manifest.name} {pack.manifest.version}{before}: {len(pack.personas)} personas, "
-            f"{len(pack.scenes)} scenes. Licence: {pack.manifest.licence}"
-        )
+        size = f"{counted(len(pack.personas), 'persona')}, {counted(len(pack.scenes), 'scene')}"
+        manifest = pack.manifest
+        print_text(f"{manifest.name} {manifest.version}{before}: {size}. Licence: {manifest.licence}")
         _print_names(pack)
     for note in list_personas().notes:
         if str(pack.folder) in note:

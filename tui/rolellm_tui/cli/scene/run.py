@@ -20,6 +20,7 @@ from rolellm_tui.cli.scene.options import (
 )
 from rolellm_tui.cli.transcripts import open_transcript
 from rolellm_tui.output import complain, print_text
+from rolellm_tui.widgets.common.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,7 +167,7 @@ async def _play(stage: "Stage", turns: int | None, out: Path | None, *, as_json:
                 if as_json:
                     print_text(as_text(without_replay_fields(line)), end="")
     if not as_json:
-        print_text(f"\n{stage.ended}" if stage.ended else f"\n{stage.turns} turns.")
+        print_text(f"\n{stage.ended}" if stage.ended else f"\n{counted(stage.turns, 'turn')}.")
 
 
 def _append(out: Path, line: "RunLine") -> None:
