@@ -119,13 +119,15 @@ class _Server:
 
         self.loop = asyncio.new_event_loop()
         options = options_of(ScriptedChatModel(replies=["Good day."]), api_keys=(_KEY,))
-        self._config = server_config(create_app(options), options, loop="none", lifespan="off")
+        self._config = server_config(
+            create_app(options), options, loop="none", lifespan="off", log_config=None
+        )
         self._config.load()
         self._state = ServerState()
         self.errors = _InternalErrors()
         for name in ("uvicorn.error", "rolellm_graphs"):
             logger = logging.getLogger(name)
-            logger.handlers, logger.propagate = [self.errors], False
+            logger.addHandler(self.errors)
         atexit.register(self.loop.close)
 
     def send(self, content: bytes) -> bytes:

@@ -25,6 +25,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from helpers.damaged_transcripts import everything, left_by_a_kill, whole
 from helpers.small_scene import small_scene
 

@@ -32,22 +32,28 @@ def talk_plainly(session: Session, transcript: Transcript) -> None:
         session: the conversation.
         transcript: the transcript that stores the conversation.
     """
-    with _ended_by_signals(), BackgroundLoop() as loop:
-        chat = PlainChat(session, transcript, Answers(session, loop))
-        _prepare_input(session)
-        try:
-            chat.open()
-            while chat.run_command(_ask()):
-                pass
-        except (EOFError, KeyboardInterrupt):
-            print_text("")  # put the shell's prompt on a new line
-        except SystemExit:
-            if sys.stdout.isatty():
-                print_text("")
-            raise
-        except BrokenPipeError:
-            # The reader closed the pipe. Without this, Python reports the error again on exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    try:
+        with _ended_by_signals(), BackgroundLoop() as loop:
+            _talk(session, transcript, loop)
+    except SystemExit:
+        # Not before the loop has ended: until then, an answer may print words.
+        if sys.stdout.isatty():
+            print_text("")
+        raise
+
+
+def _talk(session: Session, transcript: Transcript, loop: BackgroundLoop) -> None:
+    chat = PlainChat(session, transcript, Answers(session, loop))
+    _prepare_input(session)
+    try:
+        chat.open()
+        while chat.run_command(_ask()):
+            pass
+    except (EOFError, KeyboardInterrupt):
+        print_text("")  # put the shell's prompt on a new line
+    except BrokenPipeError:
+        # The reader closed the pipe. Without this, Python reports the error again on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class PlainChat:

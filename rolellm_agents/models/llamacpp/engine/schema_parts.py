@@ -101,6 +101,10 @@ def _is_list_of_names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, Mapping | bool)
+
+
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
@@ -112,5 +116,6 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "required": (_is_list_of_names, "a list of names"),
     **dict.fromkeys((*DEFINITIONS, *OF_NAMES), (_is_object, "an object of schemas")),
     **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), (_is_list, "a list of schemas")),
+    **dict.fromkeys((key for key in OF_ONE if key != "items"), (_is_schema, "one schema")),
     **dict.fromkeys(("minItems", "minLength", "maxLength"), (_is_count, "a whole number from 0")),
 }
