@@ -155,7 +155,7 @@ def test_a_pack_is_installed_listed_and_removed(tmp_path: Path) -> None:
     write_persona(ADA)
     installed = rolellm_here("persona", "pack", "install", str(file))
     assert installed.returncode == 0, installed.stderr
-    assert "sea 1.0.0: 1 personas, 0 scenes. Licence: CC0-1.0" in installed.stdout
+    assert "sea 1.0.0: 1 persona, 0 scenes. Licence: CC0-1.0" in installed.stdout
     assert "hides" in installed.stderr
     listed = json.loads(rolellm_here("persona", "pack", "list", "--json").stdout)
     assert [(pack["name"], len(pack["personas"])) for pack in listed] == [("sea", 1), ("rolellm-cast", 100)]
