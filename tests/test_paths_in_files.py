@@ -134,7 +134,7 @@ def packs_portrait(stranger: Path, path: str) -> bytes:
     with zipfile.ZipFile(stranger / "pack.zip", "w") as archive:
         archive.writestr("pack.yaml", "name: sea\nversion: '1'\nlicence: CC0-1.0\n")
         archive.writestr("personas/ada.yaml", f"{ADA}portrait: {json.dumps(path)}\n")
-    with pytest.raises(RoleLLMError, match="The pack cannot be used: ada.yaml: The portrait"):
+    with pytest.raises(RoleLLMError, match=r"The pack cannot be used: ada\.yaml: The portrait"):
         install_pack(stranger / "pack.zip")
     return b""
 
