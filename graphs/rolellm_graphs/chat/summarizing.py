@@ -13,7 +13,7 @@ from rolellm_agents.models.separated import separated
 from rolellm_agents.prompting.summary import SUMMARY_TOKENS
 from rolellm_agents.text import replace_surrogates
 from rolellm_agents.transcript import Message, Transcript
-from rolellm_graphs.chat.summary import ActiveSummary, SummaryRequest, active_summary, summary_needed
+from rolellm_graphs.chat.summary import ActiveSummary, ChatSummaryRequest, active_summary, summary_needed
 from rolellm_graphs.chat.voice import Voice
 
 
@@ -104,7 +104,7 @@ class Summaries:
             self.texts.pop(message, None)
 
 
-async def _answer(model: BaseChatModel, request: SummaryRequest) -> str:
+async def _answer(model: BaseChatModel, request: ChatSummaryRequest) -> str:
     # A model on a server may think first, which would count.
     options: dict[str, Any] = {"max_tokens": SUMMARY_TOKENS} if isinstance(model, LocalModel) else {}
     answer = await separated(model).ainvoke(request.messages, **options)

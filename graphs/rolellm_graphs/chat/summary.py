@@ -27,7 +27,7 @@ class ActiveSummary(NamedTuple):
     """The id of the last message that it covers."""
 
 
-class SummaryRequest(NamedTuple):
+class ChatSummaryRequest(NamedTuple):
     """The messages that ask a model for a summary."""
 
     messages: list[BaseMessage]
@@ -57,7 +57,7 @@ def covered_exchanges(voice: Voice, path: Sequence[Message], summary: ActiveSumm
 
 def summary_needed(
     voice: Voice, path: Sequence[Message], before: ActiveSummary | None
-) -> SummaryRequest | None:
+) -> ChatSummaryRequest | None:
     """The request for a new summary, if a branch would soon no longer fit into the context; else None.
 
     A request covers whole turns, and no more than fits into the context at once.
@@ -87,7 +87,9 @@ def summary_needed(
     covered = _whole_turns(history, min(lines_to_cover(sizes, left), _fitting(sizes, most)))
     if not covered:
         return None
-    return SummaryRequest(summary_prompt(name, lines[:covered], text, language), history[covered - 1].id)
+    return ChatSummaryRequest(
+        summary_prompt(name, lines[:covered], text, language), history[covered - 1].id
+    )
 
 
 def _fitting(sizes: Sequence[int], room: int) -> int:

@@ -52,7 +52,7 @@ class RoleVoice:
     metadata: Mapping[str, str]
 
 
-class Call(NamedTuple):
+class RoleCall(NamedTuple):
     """Who answers in a call, and the call's options."""
 
     voice: RoleVoice
@@ -62,10 +62,10 @@ class Call(NamedTuple):
 class Chooser(Protocol):
     """Says who answers in the running call."""
 
-    def call(self) -> Call:
+    def call(self) -> RoleCall:
         """The running call's voice and options."""
 
-    async def call_async(self) -> Call:
+    async def call_async(self) -> RoleCall:
         """The same in an event loop; reads files in a thread."""
 
 
@@ -111,7 +111,7 @@ class ChoosingCalls:
         # LangChain's models may have configurable values, too.
         self._known = self._fields | _LANGGRAPHS | {spec.id for spec in self.voice.speaker.config_specs}
 
-    def call(self) -> Call:
+    def call(self) -> RoleCall:
         """The running call's voice and options.
 
         Raises:
@@ -119,14 +119,14 @@ class ChoosingCalls:
             PersonaError, ModelError: there is no such persona or model.
         """
         context, choices = self._choice()
-        return Call(self._voice_for(context, choices) if choices else self.voice, context)
+        return RoleCall(self._voice_for(context, choices) if choices else self.voice, context)
 
-    async def call_async(self) -> Call:
+    async def call_async(self) -> RoleCall:
         """The same in an event loop; a voice is prepared in a thread."""
         context, choices = self._choice()
         if not choices:
-            return Call(self.voice, context)
-        return Call(await asyncio.to_thread(self._voice_for, context, choices), context)
+            return RoleCall(self.voice, context)
+        return RoleCall(await asyncio.to_thread(self._voice_for, context, choices), context)
 
     def _choice(self) -> tuple[RoleContext, dict[str, Any]]:
         """The call's context, or its configurable values, and what differs from how the graph was built.

@@ -26,7 +26,7 @@ from rolellm_agents.prompting.composer import LookedUp, Prompting
 from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecalledItem, RecallOptions
 from rolellm_graphs.role.call_context import context_of
-from rolellm_graphs.role.choosing import Call, Chooser, ChoosingCalls, RoleVoice, role_voice
+from rolellm_graphs.role.choosing import Chooser, ChoosingCalls, RoleCall, RoleVoice, role_voice
 from rolellm_graphs.role.context import RoleContext
 from rolellm_graphs.role.conversation import conversation_of
 from rolellm_graphs.role.model_node import ModelNode, ModelRequest, Node
@@ -138,11 +138,11 @@ class _AsBuilt:
     def __init__(self, voice: RoleVoice) -> None:
         self._voice = voice
 
-    def call(self) -> Call:
-        return Call(self._voice, context_of(RoleContext))
+    def call(self) -> RoleCall:
+        return RoleCall(self._voice, context_of(RoleContext))
 
-    async def call_async(self) -> Call:
-        return Call(self._voice, context_of(RoleContext))
+    async def call_async(self) -> RoleCall:
+        return RoleCall(self._voice, context_of(RoleContext))
 
 
 class _RoleNodes:

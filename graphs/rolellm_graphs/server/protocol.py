@@ -24,7 +24,7 @@ HEAD_BYTES: Final = 2**16
 
 
 @dataclass
-class Door:
+class ConnectionLimits:
     """The limits of connections, and the open ones. One per server."""
 
     head_seconds: float
@@ -54,7 +54,7 @@ class Door:
 class GuardedProtocol(H11Protocol):
     """One connection. `protocol_behind` makes the class for a server."""
 
-    door: ClassVar[Door]
+    limits: ClassVar[ConnectionLimits]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """Create the protocol of a connection that is not open yet."""
@@ -67,10 +67,10 @@ class GuardedProtocol(H11Protocol):
         """Begin to wait for a request."""
         super().connection_made(transport)
         address = self.client[0] if self.client else ""
-        if not self.door.enter(address):
+        if not self.limits.enter(address):
             self._refuse(
                 HTTPStatus.TOO_MANY_REQUESTS,
-                f"Your address has {self.door.per_address:,} connections to this server; close some.",
+                f"Your address has {self.limits.per_address:,} connections to this server; close some.",
             )
             return
         self._peer = address
@@ -83,7 +83,7 @@ class GuardedProtocol(H11Protocol):
             if timer is not None:
                 timer.cancel()
         if self._peer is not None:
-            self.door.leave(self._peer)
+            self.limits.leave(self._peer)
             self._peer = None
 
     def handle_events(self) -> None:
@@ -99,7 +99,7 @@ class GuardedProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Wait for the client to read."""
         super().pause_writing()
-        self._stuck_timer = self.loop.call_later(self.door.stuck_seconds, self.transport.abort)
+        self._stuck_timer = self.loop.call_later(self.limits.stuck_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Write on, since the client has read."""
@@ -122,7 +122,7 @@ class GuardedProtocol(H11Protocol):
             self._head_timer.cancel()
             self._head_timer = None
         elif is_awaited and self._head_timer is None and not self.transport.is_closing():
-            self._head_timer = self.loop.call_later(self.door.head_seconds, self._give_up)
+            self._head_timer = self.loop.call_later(self.limits.head_seconds, self._give_up)
 
     def _give_up(self) -> None:
         has_begun, _ = self.conn.trailing_data
@@ -146,6 +146,6 @@ class GuardedProtocol(H11Protocol):
         self.transport.close()
 
 
-def protocol_behind(door: Door) -> type[GuardedProtocol]:
+def protocol_behind(limits: ConnectionLimits) -> type[GuardedProtocol]:
     """The protocol of a server's connections."""
-    return type("GuardedProtocol", (GuardedProtocol,), {"door": door})
+    return type("GuardedProtocol", (GuardedProtocol,), {"limits": limits})

@@ -17,7 +17,7 @@ from rolellm_agents.models.local import load_model
 from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.log_settings import log_settings
 from rolellm_graphs.server.options import ServerOptions
-from rolellm_graphs.server.protocol import HEAD_BYTES, Door, protocol_behind
+from rolellm_graphs.server.protocol import HEAD_BYTES, ConnectionLimits, protocol_behind
 
 _BACKLOG: Final = 2048
 _HERE: Final = ("localhost", "127.0.0.1", "[::1]")
@@ -99,10 +99,10 @@ def check_prefix(prefix: str) -> None:
 
 def server_config(app: FastAPI, options: ServerOptions, **others: Any) -> uvicorn.Config:
     """The settings of uvicorn for an application, with our limits; `others` are further settings."""
-    door = Door(options.head_seconds, options.stuck_seconds, options.connections_per_address)
+    limits = ConnectionLimits(options.head_seconds, options.stuck_seconds, options.connections_per_address)
     return uvicorn.Config(
         app,
-        http=protocol_behind(door),
+        http=protocol_behind(limits),
         h11_max_incomplete_event_size=HEAD_BYTES,
         ws="none",
         log_level=options.log_level,

@@ -18,7 +18,7 @@ from helpers.commands import rolellm
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_graphs.server.app import create_app
-from rolellm_graphs.server.protocol import HEAD_BYTES, Door, GuardedProtocol, protocol_behind
+from rolellm_graphs.server.protocol import HEAD_BYTES, ConnectionLimits, GuardedProtocol, protocol_behind
 from rolellm_graphs.server.serving import server_config, tls_settings
 
 CHAT = "/v1/chat/completions"
@@ -82,11 +82,11 @@ async def until(client: httpx.AsyncClient, count: int) -> None:
 async def test_half_open_connections_are_closed_beside_streams_that_all_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    doors = list[Door]()
+    doors = list[ConnectionLimits]()
 
-    def behind(door: Door) -> type[GuardedProtocol]:
-        doors.append(door)
-        return protocol_behind(door)
+    def behind(limits: ConnectionLimits) -> type[GuardedProtocol]:
+        doors.append(limits)
+        return protocol_behind(limits)
 
     monkeypatch.setattr("rolellm_graphs.server.serving.protocol_behind", behind)
     model = ScriptedChatModel(replies=["one two three"], seconds_per_word=0.05)
@@ -234,17 +234,17 @@ async def test_a_client_that_reads_nothing_is_left() -> None:
 
 
 def test_an_address_has_so_many_connections_and_this_machine_all_it_wants() -> None:
-    door = Door(head_seconds=1, stuck_seconds=1, per_address=2)
-    assert [door.enter(one) for one in ("192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2")] == [
+    limits = ConnectionLimits(head_seconds=1, stuck_seconds=1, per_address=2)
+    assert [limits.enter(one) for one in ("192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2")] == [
         True,
         True,
         False,
         True,
     ]
-    assert [door.enter(f"2001:db8::{number}") for number in (1, 2, 3)] == [True, True, False]
-    assert all(door.enter(one) for one in ("127.0.0.1", "::1") for _ in range(9))
-    door.leave("192.0.2.1")
-    assert door.enter("192.0.2.1")
+    assert [limits.enter(f"2001:db8::{number}") for number in (1, 2, 3)] == [True, True, False]
+    assert all(limits.enter(one) for one in ("127.0.0.1", "::1") for _ in range(9))
+    limits.leave("192.0.2.1")
+    assert limits.enter("192.0.2.1")
 
 
 async def test_a_connection_too_many_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ STEP, WEIGHED, SLICED, JOINED = " step", " weighed", " sliced", " joined"
 """Names of the inserted filters; the blank keeps templates from using them."""
 
 
-class Counting(NodeTransformer):
+class CountingTransformer(NodeTransformer):
     """Rewrites a tree from its leaves to its root."""
 
     def generic_visit(self, node: nodes.Node, *args: Any, **kwargs: Any) -> nodes.Node:

@@ -18,8 +18,14 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
 from rolellm_agents.models.llamacpp.jinja import growth
-from rolellm_agents.models.llamacpp.jinja.counting import JOINED, SLICED, STEP, WEIGHED, Counting
-from rolellm_agents.models.llamacpp.jinja.meter import CONTAINERS, METER, SCALARS, LimitError, Meter
+from rolellm_agents.models.llamacpp.jinja.counting import JOINED, SLICED, STEP, WEIGHED, CountingTransformer
+from rolellm_agents.models.llamacpp.jinja.meter import (
+    CONTAINERS,
+    METER,
+    SCALARS,
+    LimitError,
+    OperationMeter,
+)
 
 MOST_SOURCE: Final = 200_000
 """Characters of a template; the longest published one has 17,000."""
@@ -85,7 +91,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         if len(source) > MOST_SOURCE:
             raise LimitError(f"it has more than {MOST_SOURCE:,} characters")
         try:
-            tree: nodes.Template = Counting().visit(self.parse(source))
+            tree: nodes.Template = CountingTransformer().visit(self.parse(source))
         except RecursionError as error:
             raise LimitError("it is nested too deeply") from error
         return tree
@@ -184,7 +190,7 @@ def _bounded_test(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     return update_wrapper(tested, function)
 
 
-def _seen(meter: Meter, result: Any) -> Any:
+def _seen(meter: OperationMeter, result: Any) -> Any:
     """A result that has been paid for; a generator becomes a list."""
     kind = type(result)
     if kind is str:

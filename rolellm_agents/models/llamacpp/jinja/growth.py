@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import BuiltinMethodType
 from typing import Any, Final
 
-from rolellm_agents.models.llamacpp.jinja.meter import CONTAINERS, NODE, LimitError, Meter
+from rolellm_agents.models.llamacpp.jinja.meter import CONTAINERS, NODE, LimitError, OperationMeter
 
 _MOST_BITS: Final = 4_096
 _MOST_NUMBER: Final = 100_000
@@ -60,7 +60,7 @@ def check_number(value: Any) -> None:
         )
 
 
-def check_method(meter: Meter, method: BuiltinMethodType, given: Sequence[Any]) -> None:
+def check_method(meter: OperationMeter, method: BuiltinMethodType, given: Sequence[Any]) -> None:
     """Take what a method of a value costs, before it makes its result."""
     owner, name = method.__self__, method.__name__
     if isinstance(owner, str | bytes):
@@ -72,7 +72,9 @@ def check_method(meter: Meter, method: BuiltinMethodType, given: Sequence[Any]) 
         meter.touch(given[0])
 
 
-def _weight_of_text_method(meter: Meter, owner: str | bytes, name: str, given: Sequence[Any]) -> int:
+def _weight_of_text_method(
+    meter: OperationMeter, owner: str | bytes, name: str, given: Sequence[Any]
+) -> int:
     """An upper bound of the weight of what a method of a text returns."""
     weight = len(owner)
     first = given[0] if given else None
@@ -92,23 +94,23 @@ def _weight_of_text_method(meter: Meter, owner: str | bytes, name: str, given: S
             return 3 * weight
 
 
-def _weight_replaced(meter: Meter, value: Any, weight: int, options: Sequence[Any]) -> int:
+def _weight_replaced(meter: OperationMeter, value: Any, weight: int, options: Sequence[Any]) -> int:
     if len(options) < 2:
         return weight
     return weight + str(value).count(str(options[0])) * len(str(options[1]))
 
 
-def _weight_joined(meter: Meter, value: Any, weight: int, options: Sequence[Any]) -> int:
+def _weight_joined(meter: OperationMeter, value: Any, weight: int, options: Sequence[Any]) -> int:
     parts = len(value) if hasattr(value, "__len__") else 0
     return weight + parts * (len(str(options[0])) if options else 0)
 
 
-def _weight_indented(meter: Meter, value: Any, weight: int, options: Sequence[Any]) -> int:
+def _weight_indented(meter: OperationMeter, value: Any, weight: int, options: Sequence[Any]) -> int:
     width = options[0] if options else 4
     return weight + (str(value).count("\n") + 1) * (width if isinstance(width, int) else len(str(width)))
 
 
-def _weight_of_json(meter: Meter, value: Any, weight: int, options: Sequence[Any]) -> int:
+def _weight_of_json(meter: OperationMeter, value: Any, weight: int, options: Sequence[Any]) -> int:
     widths = [one if isinstance(one, int) else len(str(one)) for one in options]
     # Each value may stand on a line of its own, behind an indentation for each level above it.
     return 6 * weight + weight // NODE * max(widths, default=0) * _depth(value)
@@ -122,7 +124,7 @@ def _depth(value: Any) -> int:
     return 1 + max(map(_depth, inside), default=0)
 
 
-FILTERS: Final[Mapping[str, Callable[[Meter, Any, int, Sequence[Any]], int]]] = {
+FILTERS: Final[Mapping[str, Callable[[OperationMeter, Any, int, Sequence[Any]], int]]] = {
     "replace": _weight_replaced,
     "join": _weight_joined,
     "indent": _weight_indented,

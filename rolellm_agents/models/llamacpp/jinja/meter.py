@@ -33,7 +33,7 @@ class LimitError(TemplateError):
     """A template works too long, or makes too large a value."""
 
 
-class Meter:
+class OperationMeter:
     """What one rendering may still do, and the weights of the containers that it has seen."""
 
     def __init__(self, given: Sequence[Sequence[Any]]) -> None:
@@ -123,7 +123,7 @@ def _weight_outside(value: Any) -> int | None:
     return NODE if isinstance(value, range) or not isinstance(value, CONTAINERS) else None
 
 
-METER: ContextVar[Meter] = ContextVar("meter")
+METER: ContextVar[OperationMeter] = ContextVar("meter")
 
 
 @contextmanager
@@ -136,7 +136,7 @@ def bounded(*given: Sequence[Any]) -> Iterator[None]:
     Raises:
         TemplateError: the template works too long, makes too large a value, or fails in another way.
     """
-    reset = METER.set(Meter(given))
+    reset = METER.set(OperationMeter(given))
     try:
         yield
     except TemplateError:
