@@ -36,6 +36,7 @@ from rolellm_tui.widgets.chat.opening import ChatOpening
 from rolellm_tui.widgets.chat.summary_line import SummaryLine
 from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
+from rolellm_tui.widgets.common.notice import Notice
 from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
@@ -175,6 +176,7 @@ class ChatScreen(Screen[None]):
     async def _follow(self, events: AsyncGenerator[Event, None]) -> None:
         notice = f"{self.session.persona.name} is thinking…"
         self._status.show_message(notice)
+        outcome = "has answered"
         async with aclosing(events):
             async for event in events:
                 match event:
@@ -184,12 +186,14 @@ class ChatScreen(Screen[None]):
                     case TokenDelta() if self._status.shown_message == notice:
                         self._status.show_message("")
                     case TurnFailed(error=error):
+                        outcome = "could not answer"
                         self._status.complain(error)
                 self._provenance.note(event)
                 self.query_one(Meter).take(event, self.session.context_size)
                 await self._conversation.take(event)
         if self._status.shown_message == notice:
             self._status.show_message("")
+        self.post_message(Notice(f"{self.session.persona.name} {outcome}."))
 
     # Keys
 

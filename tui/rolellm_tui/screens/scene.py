@@ -36,6 +36,7 @@ from rolellm_tui.screens.scene_keys import SCENE_KEYS, is_offered
 from rolellm_tui.screens.tree import TreeScreen
 from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
+from rolellm_tui.widgets.common.notice import Notice
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 from rolellm_tui.widgets.scene.cast_panel import CastPanel
@@ -208,6 +209,7 @@ class SceneScreen(Screen[None]):
         self._prompt.focus()
         self._look_with_own_eyes()
         self._show_state()
+        self.post_message(Notice(f"It is your turn as {self._called(turn.seat)}."))
         self._status.show_message(
             f"It is {self._called(turn.seat)}'s turn, which is yours. {plain(turn.why)}"
         )

@@ -9,15 +9,16 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message as Event
-from textual.widget import Widget
 from textual.widgets import Static
 
 from rolellm_agents.cards.values import text as text_of
 from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import Message
+from rolellm_tui.widgets.chat.prompt import PromptInput
 from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.common.formatting import counted
+from rolellm_tui.widgets.common.writing_area import is_letter
 
 Wish = Literal["branch", "earlier", "later", "copy"]
 
@@ -83,7 +84,7 @@ class Bubble(Vertical, can_focus=True):
         *,
         mine: bool = False,
         message: Message | None = None,
-        prompt: Widget | None = None,
+        prompt: PromptInput | None = None,
     ) -> None:
         """Create the bubble of a message.
 
@@ -166,9 +167,10 @@ class Bubble(Vertical, can_focus=True):
         It is passed on here, and not in a handler, because letters typed after it go to the prompt at once.
         """
         is_typed = isinstance(message, events.Paste) or (
-            isinstance(message, events.Key) and message.is_printable
+            isinstance(message, events.Key) and is_letter(message)
         )
         if is_typed and self._prompt is not None:
+            self._prompt.begin_writing()
             self.screen.set_focus(self._prompt)
             return self._prompt.post_message(message)
         return super().post_message(message)
