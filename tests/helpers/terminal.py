@@ -34,6 +34,14 @@ class Terminal:
         """What stands on the screen."""
         return self._tmux("capture-pane", "-p")
 
+    def set_option(self, name: str, value: str) -> None:
+        """Set an option of tmux's server."""
+        self._tmux("set-option", "-s", name, value)
+
+    def buffer(self) -> str:
+        """What programs have put into tmux's clipboard last."""
+        return self._tmux("show-buffer")
+
     def wait_for(self, *texts: str) -> str:
         """Wait until all of `texts` stand on the screen, and return it."""
         deadline = time.monotonic() + _PATIENCE

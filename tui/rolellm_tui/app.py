@@ -399,8 +399,15 @@ class RoleApp(App[RoleLLMError]):
 
     def on_scene_screen_export_requested(self, event: SceneScreen.ExportRequested) -> None:
         """Export a scene."""
+        self._export(event.conversation)
+
+    def on_chat_screen_export_requested(self, event: ChatScreen.ExportRequested) -> None:
+        """Export a conversation."""
+        self._export(event.conversation)
+
+    def _export(self, conversation: str) -> None:
         try:
-            summary = self.transcript.find_conversation(event.conversation)
+            summary = self.transcript.find_conversation(conversation)
         except RoleLLMError as error:
             self._complain(error)
             return

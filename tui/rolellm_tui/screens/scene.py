@@ -34,6 +34,7 @@ from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.pick_seat import PickSeatScreen
 from rolellm_tui.screens.scene_keys import SCENE_KEYS, is_offered
 from rolellm_tui.screens.tree import TreeScreen
+from rolellm_tui.widgets.common.copied import copied
 from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.notice import Notice
@@ -480,8 +481,9 @@ class SceneScreen(Screen[None]):
     def action_copy(self) -> None:
         """Copy the text of the selected line, or of the last."""
         if line := self._text.chosen or next(reversed(self._stage.messages), None):
-            self.app.copy_to_clipboard(plain(line.text))
-            self._status.show_message("Copied.")
+            text = self.get_selected_text() or plain(line.text)
+            self.app.copy_to_clipboard(text)
+            self._status.show_message(copied(text))
 
     @property
     def _last_by_model(self) -> Message | None:
