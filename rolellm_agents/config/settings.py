@@ -134,9 +134,12 @@ def load_settings() -> Settings:
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"])
+        known = (
+            f" (known: {', '.join(Settings.model_fields)})" if first["type"] == "extra_forbidden" else ""
+        )
         raise SettingsError(
             f"The setting {name!r} is not usable: {first['msg'].lower()}; correct it in {file} "
-            f"or in ROLELLM_{name.upper()} (known: {', '.join(Settings.model_fields)})."
+            f"or in ROLELLM_{name.upper()}{known}."
         ) from error
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}.") from error

@@ -321,13 +321,17 @@ class RoleApp(App[RoleLLMError]):
     def _tell_outside(self, text: str) -> None:
         kind, command = self._habits.notice, self._habits.notice_command
         if kind == "notice" and command:
-            try:
-                run_notice_command(command, self.TITLE, text)
-            except RoleLLMError as error:
-                self._complain(error)
+            self._run_notice_command(command, text)
         elif self._driver is not None and (sequence := notice_sequence(kind, self.TITLE, text, os.environ)):
             self._driver.write(sequence)
             self._driver.flush()
+
+    @work(group="notice", exit_on_error=False)
+    async def _run_notice_command(self, command: str, text: str) -> None:
+        try:
+            await run_notice_command(command, self.TITLE, text)
+        except RoleLLMError as error:
+            self._complain(error)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterator[SystemCommand]:
         """Textual's system commands, without those that the app replaces."""

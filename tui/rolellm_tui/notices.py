@@ -1,7 +1,7 @@
 """Notices outside of the app's window: a bell, a notice of the desktop, or a command of the user."""
 
+import asyncio
 import base64
-import os
 import shlex
 import subprocess
 from collections.abc import Mapping
@@ -55,23 +55,26 @@ def _clean(text: str) -> str:
     return one_line(text, _LONGEST).replace(";", ",")
 
 
-def run_notice_command(command: str, title: str, text: str) -> None:
-    """Run the user's command with the title and the text as its last arguments, without waiting for it.
+async def run_notice_command(command: str, title: str, text: str) -> None:
+    """Run the user's command, with the title and the text as its last arguments.
 
     Raises:
-        SettingsError: the command cannot be started.
+        SettingsError: the command cannot be started, or it fails.
     """
     try:
-        arguments = [*shlex.split(command), _clean(title), _clean(text)]
-        subprocess.Popen(
-            arguments,
+        shower = await asyncio.create_subprocess_exec(
+            *shlex.split(command),
+            _clean(title),
+            _clean(text),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            env=dict(os.environ),
         )
     except (OSError, ValueError) as error:
         raise SettingsError(
             f"The command {command!r} cannot be run ({error}); correct notice_command in the settings."
         ) from error
+    if code := await shower.wait():
+        raise SettingsError(
+            f"The command {command!r} ended with the exit code {code}; correct notice_command in the settings."
+        )
