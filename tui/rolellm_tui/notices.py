@@ -76,5 +76,6 @@ async def run_notice_command(command: str, title: str, text: str) -> None:
         ) from error
     if code := await shower.wait():
         raise SettingsError(
-            f"The command {command!r} ended with the exit code {code}; correct notice_command in the settings."
+            f"The command {command!r} ended with the exit code {code}; "
+            "correct notice_command in the settings."
         )

@@ -53,6 +53,7 @@ class ChatScreen(Screen[None]):
     CSS_PATH = "chat.tcss"
     AUTO_FOCUS = "#prompt"
     BINDINGS = CHAT_KEYS
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]
 
     answering: var[bool] = var(False, bindings=True)
 
@@ -119,7 +120,7 @@ class ChatScreen(Screen[None]):
 
     @work(group="prepare", exit_on_error=False)
     async def _prepare(self) -> None:
-        self._status.show_message("loading the model…")
+        self._status.show_waiting("loading the model…")
         try:
             await self.session.prepare()
         except RoleLLMError as error:
@@ -183,25 +184,22 @@ class ChatScreen(Screen[None]):
         await self._prompt.settle(text)
 
     async def _follow(self, events: AsyncGenerator[Event, None]) -> None:
-        notice = f"{self.session.persona.name} is thinking…"
-        self._status.show_message(notice)
+        self._status.show_waiting(f"{self.session.persona.name} is thinking…")
         outcome = "has answered"
         async with aclosing(events):
             async for event in events:
                 match event:
                     case Waiting():
-                        notice = str(event)
-                        self._status.show_message(notice)
-                    case TokenDelta() if self._status.shown_message == notice:
-                        self._status.show_message("")
+                        self._status.show_waiting(str(event))
+                    case TokenDelta():
+                        self._status.stop_waiting()
                     case TurnFailed(error=error):
                         outcome = "could not answer"
                         self._status.complain(error)
                 self._provenance.note(event)
                 self.query_one(Meter).take(event, self.session.context_size)
                 await self._conversation.take(event)
-        if self._status.shown_message == notice:
-            self._status.show_message("")
+        self._status.stop_waiting()
         self.post_message(Notice(f"{self.session.persona.name} {outcome}."))
 
     # Keys
@@ -439,7 +437,9 @@ class ChatScreen(Screen[None]):
     @work(group="compare", exclusive=True, exit_on_error=False)
     async def action_compare(self) -> None:
         """Let several strategies or models answer the text in the prompt, or the last line."""
-        if await self.app.push_screen_wait(CompareScreen(self.session, self._prompt.text)):
+        if await self.app.push_screen_wait(
+            CompareScreen(self.session, self._prompt.text, self._provenance)
+        ):
             self._prompt.take()
         await self._conversation.show()
 
