@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -47,6 +48,10 @@ async def answered(pilot: Pilot[Any]) -> MessageText:
     return pilot.app.screen.query(Bubble).last().query_one(MessageText)
 
 
+def selected(area: TextArea, text: str) -> bool:
+    return area.selected_text == text
+
+
 async def copy_mode(pilot: Pilot[Any]) -> TextArea:
     """Select the answer and open copy mode."""
     await pilot.press("alt+up", "enter")
@@ -84,10 +89,12 @@ async def test_tab_goes_through_the_blocks_of_code(ada: Persona, transcript: Tra
             (["tab"], "ls -l"),
             (["tab"], "print(1)\nprint(2)"),
             (["shift+tab"], "ls -l"),
-            (["shift+tab", "enter"], "print(1)\nprint(2)"),
+            (["shift+tab"], "print(1)\nprint(2)"),
         ):
             await pilot.press(*keys)
-            await until(pilot, lambda text=text: (area.selected_text or pilot.app.clipboard) == text)
+            await until(pilot, partial(selected, area, text))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen")
         await until(pilot, lambda: status(pilot) == "Copied 17 characters in 2 lines.")
         assert pilot.app.clipboard == "print(1)\nprint(2)"
 

@@ -39,7 +39,7 @@ def state_after(text: str, keys: str) -> VimState:
 
 def outcome(text: str, keys: str) -> Outcome:
     state = state_after(text, keys)
-    return state.text, tuple(state.cursor)
+    return state.text, (state.cursor.row, state.cursor.column)
 
 
 def a_text(chance: random.Random) -> str:
@@ -47,7 +47,7 @@ def a_text(chance: random.Random) -> str:
 
 
 def a_motion(chance: random.Random, *, others: Sequence[str] = ()) -> str:
-    motion = chance.choice([*MOTIONS, *others])
+    motion: str = chance.choice([*MOTIONS, *others])
     # In Vim, a failing `3$` changes the column that j and k try to return to; nobody would miss it.
     return motion if motion in "0$" else chance.choice(["", "", "2", "3"]) + motion
 
@@ -100,7 +100,7 @@ def test_the_end_of_several_lines_is_that_of_vim() -> None:
 @needs_vim
 def test_changes_are_undone_and_made_again_as_in_vim() -> None:
     chance = random.Random(7)
-    cases = []
+    cases: list[tuple[str, str]] = []
     while len(cases) < 1_500:
         text, commands = a_text(chance).encode("ascii", "ignore").decode(), list[str]()
         for _ in range(chance.randint(1, 5)):
