@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from helpers.role_app import answering, bubbles, prompt, role_app, say, screen, status, until
+from helpers.role_app import answering, bubbles, prompt, role_app, say, screen, shown, status, until
 from helpers.terminal import terminal
 from helpers.user_files import write_models, write_persona
 from textual.pilot import Pilot
@@ -114,6 +114,19 @@ async def test_a_message_without_code_says_so_and_escape_copies_nothing(
         assert isinstance(pilot.app.focused, Bubble)
 
 
+@pytest.mark.parametrize("size", [(100, 30), (80, 20), (40, 12)])
+async def test_the_keys_of_copy_mode_are_seen_below_a_long_message(
+    ada: Persona, transcript: Transcript, size: tuple[int, int]
+) -> None:
+    async with app_of(ada, transcript, "\n\n".join([LONG] * 9)).run_test(size=size) as pilot:
+        await answered(pilot)
+        await copy_mode(pilot)
+        await pilot.pause()
+        window, keys = pilot.app.screen.query_one("#copy"), pilot.app.screen.query_one("#copy-keys")
+        assert window.content_region.contains_region(keys.region)
+        assert "Enter" in shown(keys)
+
+
 async def drag(pilot: Pilot[Any], text: MessageText, start: tuple[int, int], end: tuple[int, int]) -> None:
     """Select with the mouse, from a cell of the text to another one."""
     await pilot.mouse_down(text, offset=start)
@@ -166,7 +179,7 @@ def test_a_copy_reaches_the_clipboard_through_tmux(ada: Persona) -> None:
         pane.press("Enter")
         pane.wait_for("One two three.", "Again")
         pane.press("M-Up")
-        pane.wait_for("Enter copy a part")
+        pane.wait_for("⏎ part")
         pane.press("C-c")
         pane.wait_for("Copied “One two three.”")
         assert pane.buffer() == "One two three."

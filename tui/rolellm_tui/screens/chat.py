@@ -44,7 +44,7 @@ from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 
-_MESSAGE_HINT = "↑↓ select  ←→ answers  ^e edit  F3 branch  ^o why  ^c copy  Enter copy a part  Esc write"
+_MESSAGE_HINT = "↑↓ select  ←→ answers  ^e edit  F3 branch  ^o why  ^c copy  ⏎ part  Esc"
 
 
 class ChatScreen(Screen[None]):

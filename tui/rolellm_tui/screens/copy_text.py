@@ -16,6 +16,7 @@ class CopyScreen(ModalScreen[str | None]):
 
     CSS_PATH = "copy_text.tcss"
     AUTO_FOCUS = "TextArea"
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]
     BINDINGS = [
         Binding(
             "enter,ctrl+c",
