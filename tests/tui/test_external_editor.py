@@ -9,11 +9,17 @@ import time
 from pathlib import Path
 
 import pytest
+from helpers.role_app import prompt, role_app, screen, shown, until
 from helpers.terminal import Terminal, terminal
 from helpers.user_files import conversation_ids, kept, write_models, write_persona
 
 from rolellm_agents.errors import SettingsError
+from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.persona import load_persona
+from rolellm_agents.transcript import Transcript
+from rolellm_tui.app import RoleApp
 from rolellm_tui.external_editor import EditedText, edit_outside, editor_command
+from rolellm_tui.screens.ask import AskScreen
 
 WORDS = " ".join(f"word{number}" for number in range(2000))
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
@@ -252,3 +258,19 @@ def test_an_answer_goes_on_without_drawing_on_the_editor(
         pane.wait_for("cut off")
         pane.press("C-q")
         assert pane.exit_code() == 0
+
+
+@pytest.mark.parametrize("in_browser", [False, True])
+async def test_the_editor_is_offered_in_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, in_browser: bool
+) -> None:
+    write_persona()
+    monkeypatch.setattr(RoleApp, "is_web", in_browser)
+    with Transcript(None) as transcript:
+        app = role_app(ScriptedChatModel(replies=["One."]), transcript, first=load_persona("ada"))
+        async with app.run_test() as pilot:
+            await until(pilot, lambda: screen(pilot) == "ChatScreen" and prompt(pilot).has_focus)
+            assert ("f10" in app.screen.active_bindings) != in_browser
+            app.push_screen(AskScreen("Edit", "One."))
+            await until(pilot, lambda: screen(pilot) == "AskScreen" and app.screen.query("#ask-keys"))
+            assert ("F10" in shown(app.screen.query_one("#ask-keys"))) != in_browser
