@@ -4,6 +4,7 @@ import asyncio
 import base64
 import itertools
 import json
+import os
 import shutil
 import time
 from collections.abc import AsyncIterator
@@ -14,7 +15,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-PATIENCE = 120.0
+PATIENCE = 60.0
 """Seconds until something must be on the page."""
 _PAUSE = 0.1
 _KEYS = {"Enter": ("\r", 13), "Escape": ("", 27), "End": ("", 35)}
@@ -220,3 +221,9 @@ async def _port(file: Path) -> int:
                 return int(lines[0])
         await asyncio.sleep(_PAUSE)
     raise AssertionError("Chromium did not start")
+
+
+async def picture_of(page: Page, name: str) -> None:
+    """Write a picture for the documentation if the folder for them is in `CLIENT_PICTURES`."""
+    if folder := os.environ.get("CLIENT_PICTURES"):
+        await page.picture(Path(folder) / f"{name}.png")
