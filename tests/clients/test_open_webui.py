@@ -73,6 +73,7 @@ async def test_a_new_user_chats_with_a_persona_and_its_tasks_go_to_the_plain_mod
             await page.shows(".chat-assistant", ANSWER)
             await page.shows("button", "Who is Watson?")
             await page.until("document.title.startsWith('A Consulting Detective')")
+            await page.until("!document.querySelector('[data-sonner-toast]')")
             await picture_of(page, "open-webui")
 
             chats = [prompt for prompt in model.calls if task_of(prompt) is None]

@@ -48,7 +48,7 @@ async def running(
         environment: its further variables; it gets no others of this process.
     """
     kept = {name: value for name, value in os.environ.items() if name in _KEPT}
-    home.mkdir(parents=True, exist_ok=True)
+    await asyncio.to_thread(home.mkdir, parents=True, exist_ok=True)
     with (home / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             *map(str, command),
