@@ -84,6 +84,6 @@ def test_llm(url: str, tmp_path: Path) -> None:
     assert llm("-m", "holmes", "--key", "none", "Who are you?")
     assert llm("-m", "holmes", "--key", "none", "--continue", "And Watson?")
     formed = llm("-m", "holmes", "--key", "none", "--schema", "name, trade", "Who are you?")
-    assert list(json.loads(formed)) == ["name", "trade"]
+    assert {"name", "trade"} <= json.loads(formed).keys()
     # The embedded model gets no tools that it may leave alone, and answers without them.
     assert llm("-m", "holmes", "--key", "none", "--tool", "llm_version", "Who are you?")
