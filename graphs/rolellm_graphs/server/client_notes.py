@@ -20,10 +20,13 @@ _USER: Final = re.compile(
 _CHARACTERS_TURN: Final = re.compile(
     r"Write .+'s next reply in a fictional chat between .+ and (?P<user>.+)\."
 )
+_LONGEST: Final = 2000
+"""Characters of a note; patterns take long on much longer texts, and clients send them."""
+_LONGEST_NAME: Final = 100
 _EXAMPLE_ANSWER: Final = "example_assistant"
 _EXAMPLES: Final = ("example_user", _EXAMPLE_ANSWER)
 """The `name` of system messages that are a line of an example dialogue."""
-EXAMPLES_BEGIN: Final = "[Example Chat]"
+_EXAMPLES_BEGIN: Final = "[Example Chat]"
 
 
 class Notes(NamedTuple):
@@ -43,21 +46,18 @@ def notes_in(messages: Sequence[BaseMessage]) -> Notes:
     for message in reversed(messages):
         if not isinstance(message, SystemMessage):
             break
-        text = message.text.strip()
-        if found := _SPEAKER.fullmatch(text):
+        if found := _read(_SPEAKER, message):
             notes = notes._replace(speaker=found["name"])
-        elif found := _USER.fullmatch(text):
+        elif found := _read(_USER, message):
             notes = notes._replace(writes_for=found["name"])
-        elif _CONTINUE.fullmatch(text):
+        elif _read(_CONTINUE, message):
             notes = notes._replace(continues=True)
     return notes
 
 
 def user_in(messages: Sequence[BaseMessage]) -> str | None:
     """The user's name, if a note says it."""
-    found = (
-        _CHARACTERS_TURN.fullmatch(message.text.strip()) for message in messages if _is_system(message)
-    )
+    found = (_read(_CHARACTERS_TURN, message) for message in messages)
     return next((match["user"] for match in found if match), None)
 
 
@@ -65,20 +65,23 @@ def with_speakers(messages: Sequence[BaseMessage], speaker: str) -> list[BaseMes
     """A group's conversation, in which other members' names stand in `name`.
 
     Args:
-        messages: answers begin with their speaker, as in “Jack Sparrow: Gone, mate.”
+        messages: answers begin with their speaker, as in “Jack Sparrow: Gone, mate.” If one does not,
+            SillyTavern was told not to write names, and the messages stay as they are.
         speaker: the member that speaks next, whose own answers get no name.
     """
-    return [_named(message, speaker) for message in messages]
+    if not all(_speaker_of(message) for message in messages if isinstance(message, AIMessage)):
+        return list(messages)
+    return [_named(message, speaker) if isinstance(message, AIMessage) else message for message in messages]
 
 
 def without_speaker_note(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """The conversation without the note that says who speaks next."""
-    return [message for message in messages if not _matches(_SPEAKER, message)]
+    return [message for message in messages if not _read(_SPEAKER, message)]
 
 
 def speaker_note_first(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """The conversation with the note that says who speaks next among the first system messages."""
-    moved = [message for message in messages if _matches(_SPEAKER, message)]
+    moved = [message for message in messages if _read(_SPEAKER, message)]
     others = without_speaker_note(messages)
     begins = _begin(others)
     return [*others[:begins], *moved, *others[begins:]]
@@ -89,7 +92,7 @@ def as_begun_answer(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
     Only for models that continue such a message. Without the note, the conversation stays as it is.
     """
-    kept = [message for message in messages if not _matches(_CONTINUE, message)]
+    kept = [message for message in messages if not _read(_CONTINUE, message)]
     last = max(
         (at for at, message in enumerate(kept) if not isinstance(message, SystemMessage)), default=-1
     )
@@ -101,7 +104,7 @@ def as_begun_answer(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 def with_examples(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """The conversation with the lines of example dialogues as messages of the user and the character."""
     begins = _begin(messages)
-    first = [message for message in messages[:begins] if message.text.strip() != EXAMPLES_BEGIN]
+    first = [message for message in messages[:begins] if message.text.strip() != _EXAMPLES_BEGIN]
     others = [message for message in first if message.name not in _EXAMPLES]
     examples = [
         AIMessage(message.text) if message.name == _EXAMPLE_ANSWER else HumanMessage(message.text)
@@ -117,7 +120,7 @@ def as_the_user(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     The system messages come first, without the note that it is the character's turn.
     """
     told = [message for message in messages if _is_system(message)]
-    instruction = [message for message in told if not _matches(_CHARACTERS_TURN, message)]
+    instruction = [message for message in told if not _read(_CHARACTERS_TURN, message)]
     said = [
         (isinstance(message, HumanMessage), message.text)
         for message in messages
@@ -136,10 +139,15 @@ def _begin(messages: Sequence[BaseMessage]) -> int:
     return next((at for at, one in enumerate(messages) if not _is_system(one)), len(messages))
 
 
-def _named(message: BaseMessage, speaker: str) -> BaseMessage:
-    name, colon, words = message.text.partition(": ")
-    if not isinstance(message, AIMessage) or not colon or "\n" in name:
-        return message
+def _speaker_of(message: AIMessage) -> str:
+    """The name with which an answer begins; empty without one."""
+    name, colon, _ = message.text.partition(": ")
+    return name if colon and "\n" not in name and len(name) <= _LONGEST_NAME else ""
+
+
+def _named(message: AIMessage, speaker: str) -> AIMessage:
+    name = _speaker_of(message)
+    words = message.text.removeprefix(f"{name}: ")
     return message.model_copy(update={"content": words, "name": None if name == speaker else name})
 
 
@@ -147,5 +155,8 @@ def _is_system(message: BaseMessage) -> bool:
     return isinstance(message, SystemMessage)
 
 
-def _matches(note: re.Pattern[str], message: BaseMessage) -> bool:
-    return _is_system(message) and note.fullmatch(message.text.strip()) is not None
+def _read(note: re.Pattern[str], message: BaseMessage) -> re.Match[str] | None:
+    """The note that a message is, if it is one of this form."""
+    if not _is_system(message) or len(text := message.text.strip()) > _LONGEST:
+        return None
+    return note.fullmatch(text)

@@ -11,7 +11,7 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import load_persona
 from rolellm_agents.persona.from_card.conversion import card_of
 from rolellm_graphs.server.app import create_app
-from rolellm_graphs.server.client_notes import as_begun_answer
+from rolellm_graphs.server.client_notes import Notes, as_begun_answer, notes_in, user_in
 
 CHAT = "/v1/chat/completions"
 Message = dict[str, str]
@@ -87,6 +87,36 @@ async def test_a_member_of_a_group_hears_the_others_as_others() -> None:
             "Sherlock Holmes: Not I.\nObserve: the captain.",
         ),
     ]
+
+
+async def test_colons_in_a_group_that_writes_no_names_are_no_names() -> None:
+    holmes = {"role": "assistant", "content": "Observe: the captain."}
+    plain = [{**one, "content": one["content"].partition(": ")[2]} for one in GREETINGS]
+    messages = [one for one in in_a_group(SPOONS, holmes, speaker="Jack Sparrow") if one not in GREETINGS]
+    _, sent = await asked("as-card", [*messages[:3], *plain, *messages[3:]])
+    assert sent[1:] == [
+        ("ai", "Sit, mate."),
+        ("ai", "Pray come in."),
+        ("human", "Who took the spoons?"),
+        ("ai", "Observe: the captain."),
+    ]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Write " + "'s next reply in a fictional chat between  and " * 20_000,
+        "[Write your next reply from the point of view of Ada"
+        + ", using the chat history so far " * 20_000,
+        "[Write the next reply only as " + ".]" * 300_000 + "!",
+    ],
+    ids=["turn", "user", "speaker"],
+)
+def test_a_hostile_note_is_soon_read(text: str) -> None:
+    messages = [SystemMessage(text)]
+    assert notes_in(messages) == Notes()
+    assert user_in(messages) is None
 
 
 async def test_each_member_of_a_group_is_answered_by_the_persona_of_its_name() -> None:
