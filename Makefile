@@ -32,8 +32,8 @@ TORCH := torch cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas nvidia-c
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-header \
 	--no-annotate --no-emit-index-url --no-emit-find-links $(TORCH:%=--no-emit-package %)
 
-.PHONY: help chat test test-app test-model test-process test-all test-room test-clients lint docs smoke bench fuzz fuzz-server
-.PHONY: screenshot lock sbom audit clean
+.PHONY: help chat test test-app test-model test-process test-all test-room test-clients lint docs smoke bench fuzz
+.PHONY: fuzz-server screenshot lock sbom audit clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -58,7 +58,7 @@ test-all: .venv/.dev  ## Run all tests, with as many examples as CI tries
 test-room: .venv/.dev  ## Run the fast tests of one folder: make test-room ROOM=recall
 	$(BIN)/python -m pytest -q -m "$(FAST)" tests/$(ROOM)
 
-test-clients: .venv/.dev $(CLIENTS:%=build/clients/.%)  ## Try the server with SillyTavern, Open WebUI and others (3 GB)
+test-clients: .venv/.dev $(CLIENTS:%=build/clients/.%)  ## Try the server with SillyTavern, Open WebUI, … (3 GB)
 	$(BIN)/python -m pytest -q tests/clients
 
 # What cannot be installed here is left out, and its tests are skipped.

@@ -123,6 +123,12 @@ async def test_it_connects_lists_all_models_and_sends_its_test_message(tmp_path:
         assert [message.text for message in model.calls[0]] == ["Hi"]
 
 
+async def test_a_refusal_is_shown_with_its_reason(tmp_path: Path) -> None:
+    async with sillytavern(tmp_path, ScriptedChatModel(replies=ANSWERS), "sherlock-homes") as page:
+        await say(page, "Who are you?")
+        await page.shows(".toast-error", "did you mean sherlock-holmes")
+
+
 async def test_a_persona_chats_streams_swipes_and_goes_on(tmp_path: Path) -> None:
     model = ScriptedChatModel(replies=ANSWERS, seconds_per_word=0.05)
     holmes = load_persona("sherlock-holmes")
