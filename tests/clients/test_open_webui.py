@@ -25,6 +25,7 @@ TASKS: dict[str, object] = {
     "follow_ups": ["Who is Watson?"],
     "queries": ["silver spoons"],
 }
+EACH_CHAT = {"title", "tags", "follow_ups"}
 ENVIRONMENT = {
     "ANONYMIZED_TELEMETRY": "false",
     "DO_NOT_TRACK": "true",
@@ -111,10 +112,12 @@ async def test_a_persona_chats_and_its_tasks_go_to_the_plain_model(
         assert chat[-1].text == "Who are you?"
         tools = model.options[model.calls.index(chat)].get("tools", [])
         assert (len(tools) > 5) is takes_tools
-        async with asyncio.timeout(60):
-            while not {"title", "tags", "follow_ups"} <= {task_of(prompt) for prompt in model.calls}:
-                await asyncio.sleep(0.1)
+        for _ in range(600):
+            if EACH_CHAT <= {task_of(prompt) for prompt in model.calls}:
+                break
+            await asyncio.sleep(0.1)
         tasks = [prompt for prompt in model.calls if task_of(prompt) is not None]
+        assert EACH_CHAT <= {task_of(prompt) for prompt in tasks}
         assert all([message.type for message in prompt] == ["human"] for prompt in tasks)
 
         await page.click("button", "Who is Watson?")
