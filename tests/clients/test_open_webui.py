@@ -113,11 +113,11 @@ async def test_a_persona_chats_and_its_tasks_go_to_the_plain_model(
         tools = model.options[model.calls.index(chat)].get("tools", [])
         assert (len(tools) > 5) is takes_tools
         for _ in range(600):
-            if EACH_CHAT <= {task_of(prompt) for prompt in model.calls}:
+            if {task_of(prompt) for prompt in model.calls} >= EACH_CHAT:
                 break
             await asyncio.sleep(0.1)
         tasks = [prompt for prompt in model.calls if task_of(prompt) is not None]
-        assert EACH_CHAT <= {task_of(prompt) for prompt in tasks}
+        assert {task_of(prompt) for prompt in tasks} >= EACH_CHAT
         assert all([message.type for message in prompt] == ["human"] for prompt in tasks)
 
         await page.click("button", "Who is Watson?")
