@@ -136,6 +136,11 @@ class Agents:
                 self._details[name] = details_of(name)
             return self._models[name]
 
+    def persona_named(self, name: str) -> str | None:
+        """The id of the persona with a display name."""
+        found = (persona.id for persona in self._personas.values() if persona.name == name)
+        return next(found, None)
+
     def find(self, name: AgentName) -> Agent:
         """The agent of a name.
 
@@ -167,8 +172,10 @@ class Agents:
             case kind:
                 spec = name.model or self._options.models[0]
                 model = self.model(spec)
-                make = plain_agent if kind == PLAIN else card_agent
-                return make(model, tools=self._tools(spec, model), max_tokens=self._options.max_tokens)
+                limits: Any = {"tools": self._tools(spec, model), "max_tokens": self._options.max_tokens}
+                if kind == PLAIN:
+                    return plain_agent(model, **limits)
+                return card_agent(model, user=self._options.user, **limits)
 
     def _persona(self, name: AgentName) -> Agent:
         persona = self._personas.get(name.id)

@@ -22,7 +22,7 @@ from rolellm_graphs.server.access_log import AccessLog
 from rolellm_graphs.server.agents import Agents
 from rolellm_graphs.server.answers import Agent, WholeAnswer, whole_answer
 from rolellm_graphs.server.api_keys import KeyRing, given_keys
-from rolellm_graphs.server.client_tasks import is_client_task
+from rolellm_graphs.server.client_tasks import addressee
 from rolellm_graphs.server.clients import Clients
 from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
 from rolellm_graphs.server.connection import GoneError, gone_response, while_connected
@@ -32,7 +32,7 @@ from rolellm_graphs.server.docs_page import add_docs_page
 from rolellm_graphs.server.embeddings import add_embeddings
 from rolellm_graphs.server.failures import ApiError, UnexpectedErrors, add_error_handlers
 from rolellm_graphs.server.metrics import Metrics
-from rolellm_graphs.server.names import PLAIN, AgentName, agent_named
+from rolellm_graphs.server.names import agent_named
 from rolellm_graphs.server.options import ServerOptions
 from rolellm_graphs.server.response_events import ResponseEvents
 from rolellm_graphs.server.response_wire import ResponseRequest, response_object
@@ -137,8 +137,13 @@ class _Service:
 
     async def agent(self, body: GenerationRequest, request: Request) -> Agent:
         name = agent_named(body.model, request.headers, self.options.models)
-        if self.options.plain_tasks and isinstance(body, ChatRequest) and is_client_task(body.messages):
-            name = AgentName(PLAIN, "plain", strategy=None, model=name.model, seat=None)
+        if isinstance(body, ChatRequest):
+            name = addressee(
+                name,
+                body.messages,
+                plain_tasks=self.options.plain_tasks,
+                persona_named=self.agents.persona_named,
+            )
         if name.kind == "scene" and body.n > 1:
             raise ApiError(400, "A scene returns one answer; leave out n.", param="n")
         if body.stream and body.n > 1:
