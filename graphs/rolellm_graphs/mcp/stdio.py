@@ -1,6 +1,7 @@
 """The server on standard input and output, as desktop programs start it."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,9 @@ async def serve_stdio(options: ServerOptions) -> None:
         SettingsError: an option cannot be used.
     """
     service = Service(options)
+    # A thread of the SDK reads standard input, and nothing but its end can wake the thread. There is nothing
+    # to save, so Ctrl-C ends the process as SIGTERM does.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     with _protocol_alone() as (source, sink):
         server = mcp_server(service, local_sentence)
         async with stdio_server(anyio.wrap_file(source), anyio.wrap_file(sink)) as (read, write):
