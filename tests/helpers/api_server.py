@@ -12,6 +12,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 from langchain_core.language_models import BaseChatModel
+from sse_starlette.sse import AppStatus
 
 from helpers.commands import COMMAND
 from rolellm_graphs.server.app import Interface, create_app
@@ -43,6 +44,8 @@ async def served(
     model: BaseChatModel, interfaces: Sequence[Interface] | None = None, **options: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A server on loopback in this process, over real sockets, and a client of it."""
+    # This version of sse-starlette keeps an event of the first event loop that it has seen.
+    AppStatus.should_exit_event = None
     chosen = options_of(model, **options)
     app = create_app(chosen, interfaces)
     with socket.create_server(("127.0.0.1", 0)) as listening:

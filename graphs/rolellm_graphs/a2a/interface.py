@@ -8,7 +8,7 @@ from typing import Final
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
-from a2a.types import AgentCapabilities, AgentCard
+from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
 from fastapi import FastAPI, Request, Response
 from starlette.responses import JSONResponse
 
@@ -28,6 +28,8 @@ _COMMON: Final = AgentCard(
     capabilities=AgentCapabilities(streaming=True),
     default_input_modes=[TEXT],
     default_output_modes=[TEXT],
+    supported_interfaces=[AgentInterface(url=PATH, protocol_binding="JSONRPC", protocol_version="1.0")],
+    skills=[AgentSkill(id="talk", name="Talk", description="Talk with it.", tags=["character"])],
 )
 """What the cards of all agents say alike, for the SDK's checks of requests."""
 

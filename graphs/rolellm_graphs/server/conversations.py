@@ -23,7 +23,7 @@ from rolellm_graphs.server.wire import ChatMessage, ChatRequest
 
 _KEPT: Final = 512
 _LENGTH: Final = 200_000
-_BEGINNING: Final = ChatMessage(role="system", content="The scene begins.")
+_BEGINNING: Final = {"role": "system", "content": "The scene begins."}
 """Stands in the request for a scene's first turn, in which nobody has said anything yet."""
 
 
@@ -130,8 +130,8 @@ class Conversations:
                     parts.append(part)
                     yield part
             said = ChatMessage(role="assistant", content=whole_answer(parts).text)
-            played = [message for message in body.messages if message is not _BEGINNING]
-            conversation.messages = [*played, said]
+            spoken = [message for message in body.messages if message.role != _BEGINNING["role"]]
+            conversation.messages = [*spoken, said]
         except ApiError:
             raise
         except Exception as error:
@@ -149,9 +149,10 @@ class Conversations:
                 "begin a new one.",
             )
         try:
-            said = [] if text is None else [ChatMessage.model_validate({"role": "user", "content": text})]
-            messages = [*conversation.messages, *said] or [_BEGINNING]
-            return ChatRequest(model=conversation.name.id, messages=messages)
+            earlier = [{"role": one.role, "content": one.text} for one in conversation.messages]
+            said = [] if text is None else [{"role": "user", "content": text}]
+            messages = [*earlier, *said] or [_BEGINNING]
+            return ChatRequest.model_validate({"model": conversation.name.id, "messages": messages})
         except ValidationError as error:
             raise ApiError(
                 HTTPStatus.BAD_REQUEST,

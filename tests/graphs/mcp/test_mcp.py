@@ -139,9 +139,7 @@ async def test_a_cancelled_answer_stops_and_the_conversation_is_as_before() -> N
             stopped.set()
         return ""
 
-    server_side: list[Any] = []
-    model = _Awaiting(server_side, endless)
-    async with connected(model) as client:
+    async with connected(_Awaiting(endless)) as client:
         call = asyncio.create_task(client.call_tool("talk_with", HOLMES))
         await begun.wait()
         notice = types.CancelledNotification(
@@ -156,7 +154,7 @@ async def test_a_cancelled_answer_stops_and_the_conversation_is_as_before() -> N
 class _Awaiting(FunctionModel):
     """A model whose answer is awaited in the event loop, so that a test sees it stop."""
 
-    def __init__(self, _: list[Any], answer: Any) -> None:
+    def __init__(self, answer: Any) -> None:
         super().__init__(function=lambda _: "")
         self._answer = answer
 
@@ -351,16 +349,18 @@ async def test_an_answer_that_waits_does_not_hold_up_its_cancellation(home: Path
     write_models(
         '[models.slow]\nspec = "scripted:One two three four five six seven."\nseconds_per_word = 30\n'
     )
-    async with served(get_model("slow"), (mcp_interface,), concurrent=1) as client:
-        async with over_http(client) as session:
-            call = asyncio.create_task(session.call_tool("talk_with", HOLMES))
-            while (await client.get("/health")).json()["answering"] == 0:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-            notice = types.CancelledNotification(
-                params=types.CancelledNotificationParams(requestId=session._request_id - 1)
-            )
-            await session.send_notification(types.ClientNotification(notice))
-            with pytest.raises(McpError, match="cancel"):
-                await call
-            while (await client.get("/health")).json()["answering"]:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+    async with (
+        served(get_model("slow"), (mcp_interface,), concurrent=1) as client,
+        over_http(client) as session,
+    ):
+        call = asyncio.create_task(session.call_tool("talk_with", HOLMES))
+        while (await client.get("/health")).json()["answering"] == 0:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        notice = types.CancelledNotification(
+            params=types.CancelledNotificationParams(requestId=session._request_id - 1)
+        )
+        await session.send_notification(types.ClientNotification(notice))
+        with pytest.raises(McpError, match="cancel"):
+            await call
+        while (await client.get("/health")).json()["answering"]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
