@@ -27,8 +27,8 @@ async def serve_stdio(options: ServerOptions) -> None:
         SettingsError: an option cannot be used.
     """
     service = Service(options)
-    # A thread of the SDK reads standard input, and nothing but its end can wake the thread. There is nothing
-    # to save, so Ctrl-C ends the process as SIGTERM does.
+    # A thread of the SDK reads standard input, and only its end can wake the thread. There is nothing to
+    # save, so Ctrl-C ends the process as SIGTERM does.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     with _protocol_alone() as (source, sink):
         server = mcp_server(service, local_sentence)

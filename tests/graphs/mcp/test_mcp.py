@@ -114,11 +114,11 @@ async def test_a_character_remembers_its_own_conversation_alone() -> None:
 async def test_progress_is_told_only_to_those_who_ask() -> None:
     told: list[tuple[float, str | None]] = []
 
-    async def progress(done: float, _: float | None, message: str | None) -> None:
-        told.append((done, message))
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, message))
 
     async with connected(scripted("The game is afoot.", "Yes.")) as client:
-        answer = data_of(await client.call_tool("talk_with", HOLMES, progress_callback=progress))["answer"]
+        answer = data_of(await client.call_tool("talk_with", HOLMES, progress_callback=tell))["answer"]
         before = len(told)
         await client.call_tool("talk_with", HOLMES)
     assert answer == "The game is afoot."

@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 from helpers.commands import COMMAND, rolellm
+from helpers.tool_calling_model import calling, tool_calling_model
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_mcp_adapters.tools import load_mcp_tools
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
-
-from rolellm_agents.models.testing import FunctionModel
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -142,17 +141,14 @@ async def test_langchains_agents_get_the_tools(home: Path) -> None:
         }
     )
 
-    def decide(messages: list[BaseMessage]) -> AIMessage:
-        if isinstance(messages[-1], ToolMessage):
-            return AIMessage(f"Holmes says: {messages[-1].text}")
-        asked = {"character": "sherlock-holmes", "message": messages[-1].text}
-        return AIMessage("", tool_calls=[{"name": "talk_with", "args": asked, "id": "1"}])
-
+    talk = calling("talk_with", character="sherlock-holmes", message="Who was it?")
+    model = tool_calling_model(talk, AIMessage("The butler."))
     async with client.session("rolellm") as connected:
-        tools = await load_mcp_tools(connected)
-        agent = create_agent(FunctionModel(function=decide), tools)
-        answer = await agent.ainvoke({"messages": [("user", "Who was it?")]})
-    assert answer["messages"][-1].text.startswith("Holmes says: Elementary.")
+        agent = create_agent(model, await load_mcp_tools(connected))
+        answer = await agent.ainvoke({"messages": [HumanMessage("Who was it?")]})
+    told, last = answer["messages"][-2:]
+    assert told.text.startswith("Elementary.")
+    assert last.text == "The butler."
 
 
 @pytest.mark.parametrize(
