@@ -3,8 +3,8 @@
     python docs/examples/chat_room.py ws://127.0.0.1:8080/rooms
 
 The server sends each post as JSON over a websocket: `{"room": …, "sender": …, "text": …}`. For another
-service, replace `posts` and `post`. The bot hears everybody in a room, and answers when its name is mentioned.
-`ROLELLM_MODEL` selects another model.
+service, replace `posts` and `post`. The bot hears everybody in a room, and answers when its name is
+mentioned. `ROLELLM_MODEL` selects another model.
 """
 
 import asyncio

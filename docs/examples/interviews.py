@@ -2,8 +2,8 @@
 
     python docs/examples/interviews.py interviews.jsonl
 
-The interviews run at the same time, and each is written as one line of JSON when it is complete. A second run
-goes on with those that are missing. `ROLELLM_MODEL` selects another model than the bundled one.
+The interviews run at the same time, and each is written as one line of JSON when it is complete. A second
+run goes on with those that are missing. `ROLELLM_MODEL` selects another model than the bundled one.
 """
 
 import asyncio

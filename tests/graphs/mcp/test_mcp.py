@@ -122,7 +122,7 @@ async def test_progress_is_told_only_to_those_who_ask() -> None:
         before = len(told)
         await client.call_tool("talk_with", HOLMES)
     assert answer == "The game is afoot."
-    assert told[-1] == (len(answer), answer)
+    assert told[-1:] == [(len(answer), answer)]
     assert [done for done, _ in told] == sorted({done for done, _ in told})
     assert len(told) == before > 1
 
