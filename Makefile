@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist
 FAST := not slow and (core or not (app or model or process))
 
 # The programs of others with which `make test-clients` tries the server.
-CLIENTS := sillytavern packages open-webui
+CLIENTS := sillytavern packages langgraph open-webui
 CLIENT_PIP = build/clients/$*/bin/python -m pip --disable-pip-version-check
 
 # llama.cpp's AMX code crashes with quantized weights; compiled without it, llama.cpp may rearrange weights
@@ -69,7 +69,7 @@ build/clients/.sillytavern: tests/clients/pins/sillytavern/package.json
 		&& touch $@ || echo "SillyTavern could not be installed and is left out."
 
 # torch comes first, in the build that .venv has, too; the other packages are all in the list.
-build/clients/.open-webui build/clients/.packages: build/clients/.%: tests/clients/pins/%.txt
+build/clients/.open-webui build/clients/.packages build/clients/.langgraph: build/clients/.%: tests/clients/pins/%.txt
 	@echo "Installing into build/clients/$*. Open WebUI takes some minutes."
 	@($(PYTHON) -m venv build/clients/$* \
 		&& (! grep --quiet "^torch==" $< || $(CLIENT_PIP) install --quiet $$(grep "^torch==" $<)) \
