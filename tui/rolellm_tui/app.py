@@ -420,7 +420,9 @@ class RoleApp(App[RoleLLMError]):
             if path:
                 self.notify(plain(f"Written to {path}."), markup=False)
 
-        self.push_screen(ExportScreen(self.transcript, summary, summary.title), notify_written)
+        self.push_screen(
+            ExportScreen(self.transcript, summary, summary.title or summary.last), notify_written
+        )
 
     def _go_on_with_scene(self, conversation: str, message: str | None = None) -> None:
         def find_scene() -> tuple[LoadedScene, int]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from mcp import types
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from rolellm_agents.scene import load_scene
 from rolellm_agents.text import did_you_mean, one_line
@@ -218,10 +219,17 @@ def _checked(model: type[BaseModel], arguments: Mapping[str, Any]) -> BaseModel:
     try:
         return model.model_validate(dict(arguments))
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "arguments"
-        reason = one_line(first["msg"], _ABOUT)
-        raise MistakeError(f"The argument {one_line(field, _SHOWN)!r} is wrong: {reason}.") from error
+        raise MistakeError(" ".join(_mistake(one, model) for one in error.errors())) from error
+
+
+def _mistake(error: ErrorDetails, model: type[BaseModel]) -> str:
+    name = ".".join(str(part) for part in error["loc"])
+    field = repr(one_line(name, _SHOWN))
+    if error["type"] == "missing":
+        return f"The argument {field} is missing."
+    if error["type"] == "extra_forbidden":
+        return f"There is no argument {field}{did_you_mean(name, model.model_fields)}."
+    return f"The argument {field} is wrong: {one_line(error['msg'], _ABOUT)}."
 
 
 def _listed(entries: list[Entry], search: str) -> tuple[str, BaseModel]:
