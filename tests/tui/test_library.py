@@ -218,6 +218,17 @@ async def test_letters_go_into_the_search_from_wherever_one_is() -> None:
         assert cast(pilot)[0] == "ada"
 
 
+@pytest.mark.parametrize("place", ["#cast", "#card .body", "#tag"])
+async def test_no_letter_is_lost_or_overtaken_when_one_types_fast_outside_the_search(place: str) -> None:
+    write_persona()
+    async with LibraryApp().run_test(size=WIDE) as pilot:
+        await read(pilot)
+        pilot.app.screen.set_focus(pilot.app.screen.query_one(place))
+        await type_fast(pilot, *"cartographer of the moon")
+        await until(pilot, lambda: search(pilot).value.endswith("n"))
+        assert search(pilot).value == "cartographer of the moon"
+
+
 # Filters and order
 
 

@@ -16,8 +16,9 @@ import aiohttp
 import psutil
 import pytest
 from aiohttp import web
-from helpers.commands import COMMAND, rolellm
+from helpers.commands import rolellm
 from helpers.user_files import conversation_ids, kept, lines, write_models, write_persona
+from helpers.web_app import rolellm_web
 from yarl import URL
 
 from rolellm_agents.errors import SettingsError
@@ -47,20 +48,6 @@ async def served(program: Sequence[str] = NOTHING) -> AsyncIterator[tuple[Door, 
                 yield door, browser
         finally:
             await runner.cleanup()
-
-
-@asynccontextmanager
-async def rolellm_web(*arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    """`rolellm chat … --web` in a process of its own, and the link that it prints."""
-    program = (*COMMAND, "chat", *arguments, "--web", "--port", "0")
-    process = await asyncio.create_subprocess_exec(*program, stdout=-1, stderr=-1)
-    assert process.stdout is not None
-    try:
-        yield process, (await process.stdout.readline()).decode().strip()
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.communicate()
 
 
 @asynccontextmanager
