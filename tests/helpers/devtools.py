@@ -91,6 +91,10 @@ async def chromium(link: str, folder: Path) -> AsyncIterator[Page]:
 
 async def _port(file: Path) -> str:
     async with asyncio.timeout(PATIENCE):
-        while not (file.exists() and (told := file.read_text().split())):
+        while not (told := await asyncio.to_thread(_lines, file)):
             await asyncio.sleep(0.05)
     return told[0]
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").split() if file.exists() else []
