@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ import aiohttp
 import pytest
 
 PATIENCE = 60.0
-ALT, CTRL, SHIFT = 1, 2, 8
+ALT, SHIFT = 1, 8
 
 
 class Page:
@@ -56,9 +57,10 @@ class Page:
 
     async def until(self, script: str) -> None:
         """Wait until an expression in the page is true."""
-        async with asyncio.timeout(PATIENCE):
-            while not await self.value(script):
-                await asyncio.sleep(0.05)
+        deadline = time.monotonic() + PATIENCE
+        while not await self.value(script):
+            assert time.monotonic() < deadline, script
+            await asyncio.sleep(0.05)
 
 
 @asynccontextmanager
@@ -90,9 +92,10 @@ async def chromium(link: str, folder: Path) -> AsyncIterator[Page]:
 
 
 async def _port(file: Path) -> str:
-    async with asyncio.timeout(PATIENCE):
-        while not (told := await asyncio.to_thread(_lines, file)):
-            await asyncio.sleep(0.05)
+    deadline = time.monotonic() + PATIENCE
+    while not (told := await asyncio.to_thread(_lines, file)):
+        assert time.monotonic() < deadline, "the browser does not start"
+        await asyncio.sleep(0.05)
     return told[0]
 
 
