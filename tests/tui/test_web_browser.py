@@ -1,35 +1,14 @@
 """`rolellm chat --web` in a real Chromium: which keys reach the app."""
 
-import json
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from helpers.devtools import ALT, SHIFT, Page, chromium
+from helpers.devtools import ALT, SHIFT
 from helpers.user_files import write_persona
-from helpers.web_app import rolellm_web
+from helpers.web_page import app_in_browser, typed
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
-
-OPENED = "document.body?.classList.contains('-first-byte')"
-
-
-@asynccontextmanager
-async def app_in_browser(folder: Path, *arguments: str) -> AsyncIterator[Page]:
-    """`rolellm chat … --web` in a browser, as soon as it draws."""
-    async with rolellm_web(*arguments) as (_, link), chromium(folder) as page:
-        await page.call("Network.enable")
-        await page.open(link)
-        await page.until(OPENED)
-        yield page
-
-
-def typed(page: Page) -> list[str]:
-    """What the page has sent to the app as typed text, without the mouse and answers to queries."""
-    told = [rest[0] for kind, *rest in map(json.loads, page.sent) if kind == "stdin"]
-    return [one for one in told if not one.startswith(("\x1b[?", "\x1b[<"))]
 
 
 @pytest.mark.process

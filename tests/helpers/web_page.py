@@ -1,0 +1,61 @@
+"""The app in a browser tab: what its terminal shows, and what the page sends."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from helpers.devtools import Page, chromium
+from helpers.web_app import rolellm_web
+
+OPENED = "document.body?.classList.contains('-first-byte')"
+# The script of the page keeps its terminal to itself; it sets `bufferedBytes` of the object that has it.
+_REACH_TERMINAL = """Object.defineProperty(Object.prototype, "bufferedBytes", {
+  configurable: true,
+  set(value) {
+    window.shown = this;
+    Object.defineProperty(this, "bufferedBytes", {value, writable: true});
+  },
+});"""
+_SCREEN = """(() => {
+  const lines = window.shown?.terminal.buffer.active;
+  if (!lines) return "";
+  return [...Array(window.shown.terminal.rows).keys()]
+    .map((row) => lines.getLine(lines.baseY + row)?.translateToString(true) ?? "").join("\\n");
+})()"""
+
+
+@asynccontextmanager
+async def app_in_browser(folder: Path, *arguments: str) -> AsyncIterator[Page]:
+    """`rolellm chat … --web` in a browser, as soon as it draws."""
+    async with rolellm_web(*arguments) as (_, link), chromium(folder) as page:
+        await reach_terminals(page)
+        await page.open(link)
+        await page.until(OPENED)
+        yield page
+
+
+async def reach_terminals(page: Page) -> None:
+    """Make the terminals of pages that are opened from now on readable, and note what pages send."""
+    await page.call("Network.enable")
+    await page.call("Page.addScriptToEvaluateOnNewDocument", source=_REACH_TERMINAL)
+
+
+async def screen(page: Page) -> str:
+    """The text that the terminal shows."""
+    return str(await page.value(_SCREEN))
+
+
+async def shows(page: Page, *texts: str) -> None:
+    """Wait until the terminal shows all of these texts."""
+    for text in texts:
+        try:
+            await page.until(f"{_SCREEN}.includes({json.dumps(text)})")
+        except AssertionError:
+            raise AssertionError(f"{text!r} is not shown:\n{await screen(page)}") from None
+
+
+def typed(page: Page) -> list[str]:
+    """What the page has sent to the app as typed text, without the mouse and answers to queries."""
+    told = [rest[0] for kind, *rest in map(json.loads, page.sent) if kind == "stdin"]
+    return [one for one in told if not one.startswith(("\x1b[?", "\x1b[<"))]
