@@ -141,7 +141,10 @@ class Page:
 
     async def click(self, selector: str, text: str = "") -> None:
         """Click with the mouse on the first visible element of a selector that contains a text."""
-        x, y = await self.until(_called(_PLACE, selector, text))
+        await self.click_at(*await self.until(_called(_PLACE, selector, text)))
+
+    async def click_at(self, x: float, y: float) -> None:
+        """Click with the mouse at a place of the window, in pixels."""
         mouse = {"x": x, "y": y, "button": "left", "clickCount": 1}
         await self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
         await self.call("Input.dispatchMouseEvent", type="mousePressed", **mouse)

@@ -18,10 +18,10 @@ _REACH_TERMINAL = """Object.defineProperty(Object.prototype, "bufferedBytes", {
   },
 });"""
 _SCREEN = """(() => {
-  const lines = window.shown?.terminal.buffer.active;
-  if (!lines) return "";
-  return [...Array(window.shown.terminal.rows).keys()]
-    .map((row) => lines.getLine(lines.baseY + row)?.translateToString(true) ?? "").join("\\n");
+  if (!window.shown) return "";
+  const {rows, cols, buffer: {active}} = window.shown.terminal;
+  return [...Array(rows).keys()]
+    .map((row) => active.getLine(active.baseY + row)?.translateToString(true, 0, cols) ?? "").join("\\n");
 })()"""
 
 
@@ -53,6 +53,19 @@ async def shows(page: Page, *texts: str) -> None:
             await page.until(f"{_SCREEN}.includes({json.dumps(text)})")
         except AssertionError:
             raise AssertionError(f"{text!r} is not shown:\n{await screen(page)}") from None
+
+
+async def place_of(page: Page, text: str) -> tuple[float, float]:
+    """The place of a text of narrow letters in the terminal, in pixels."""
+    lines = (await screen(page)).split("\n")
+    row = next(row for row, line in enumerate(lines) if text in line)
+    box = await page.value(
+        "(() => { const box = document.querySelector('.xterm-screen').getBoundingClientRect();"
+        " const {cols, rows} = shown.terminal;"
+        " return [box.left, box.top, box.width / cols, box.height / rows]; })()"
+    )
+    left, top, width, height = box
+    return left + (lines[row].index(text) + 0.5) * width, top + (row + 0.5) * height
 
 
 def typed(page: Page) -> list[str]:
