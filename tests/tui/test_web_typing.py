@@ -1,11 +1,7 @@
 """What is typed, pasted, composed and copied in a real Chromium arrives as it is."""
 
 import asyncio
-import random
-import statistics
-import string
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,23 +17,6 @@ pytestmark = [
 FAMILY = "👩‍👩‍👧"
 PERSIAN = "می‌خواهم"
 PASTED = f"First line {FAMILY}\nsecond line {PERSIAN}\nthird: 福尔摩斯"
-# `drawn` becomes the time until the lines of the prompt, which are in a frame, have another text.
-MEASURE = """(() => {
-  const terminal = shown.terminal;
-  const prompt = () => [...Array(terminal.rows).keys()]
-    .map((row) => terminal.buffer.active.getLine(row).translateToString(true))
-    .filter((line) => /^ *│/.test(line)).join();
-  const before = prompt();
-  let pressed = 0;
-  document.addEventListener("keydown", () => pressed = performance.now(), {once: true, capture: true});
-  window.drawn = new Promise((tell) => {
-    const listening = terminal.onRender(() => {
-      if (!pressed || prompt() === before) return;
-      listening.dispose();
-      tell(performance.now() - pressed);
-    });
-  });
-})()"""
 CLIPBOARD = "navigator.clipboard.readText()"
 
 
@@ -116,37 +95,3 @@ async def test_one_clicks_resizes_and_copies(tmp_path: Path) -> None:
             await page.press("ArrowRight", SHIFT)
         await page.press("Enter")
         await page.until(f"{CLIPBOARD}.then(text => text === 'Nice')")
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-async def test_no_letter_of_a_thousand_is_lost_while_an_answer_streams(tmp_path: Path) -> None:
-    """It also prints how long it takes from a key press until the letter is drawn."""
-    words = " ".join(f"word{number}" for number in range(20_000))
-    write_models(f'[models.quick]\nspec = "scripted:{words}"\nseconds_per_word = 0.05\n')
-    letters = [random.Random(1).choice(string.ascii_letters + "  ") for _ in range(1_000)]
-    async with app_in_browser(tmp_path / "browser", "ada", "--model", "quick", "--new") as page:
-        await shows(page, "Good day.")
-        idle = [await latency(page, letter) for letter in "abcdefghijklmnopqrst"]
-        await page.press("Enter")
-        await shows(page, "word5")
-        streaming = [await latency(page, letter) for letter in "abcdefghijklmnopqrst"]
-        began = time.monotonic()
-        for letter in letters:
-            await page.press(letter)
-        seconds = time.monotonic() - began
-        await page.press("Escape")
-        await send(page, "abcdefghijklmnopqrst" + "".join(letters).rstrip())
-    print(f"\nkey to drawn: {figures(idle)} idle, {figures(streaming)} while an answer streams")
-    print(f"{len(letters)} letters in {seconds:.0f} s, none lost")
-
-
-async def latency(page: Page, letter: str) -> float:
-    """Milliseconds from a key press until the terminal has drawn the letter in the prompt."""
-    await page.value(MEASURE)
-    await page.press(letter)
-    return float(await page.value("window.drawn"))
-
-
-def figures(milliseconds: list[float]) -> str:
-    return f"median {statistics.median(milliseconds):.0f} ms, most {max(milliseconds):.0f} ms"
