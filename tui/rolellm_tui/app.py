@@ -29,6 +29,7 @@ from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
 from rolellm_tui.habits import AppHabits
 from rolellm_tui.notices import notice_sequence, run_notice_command
+from rolellm_tui.places import Place
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.screens.conversations import ConversationsScreen
 from rolellm_tui.screens.export import ExportScreen
@@ -112,6 +113,7 @@ class RoleApp(App[RoleLLMError]):
         pixels: "PixelWidget | None" = None,
         stage: Stage | None = None,
         open_stage: OpenStage | None = None,
+        back_to: Place | None = None,
     ) -> None:
         """Build the app without running it.
 
@@ -128,6 +130,7 @@ class RoleApp(App[RoleLLMError]):
             pixels: draws portraits in pixels, from `find_pixels`; None for half blocks.
             stage: the scene that is opened at the start.
             open_stage: opens the stage for a chosen scene; None uses the settings.
+            back_to: where the app of the same browser tab was before, instead of `first`.
         """
         super().__init__()
         self._open_session = open_session
@@ -140,6 +143,7 @@ class RoleApp(App[RoleLLMError]):
         self._flags = dict(flags or {})
         self._pixels = pixels
         self._first_stage = stage
+        self._back_to = back_to
         self._open_stage = open_stage or stage_opener(transcript, usual_ensemble)
         if theme in self.available_themes:
             self.theme = theme
@@ -157,13 +161,16 @@ class RoleApp(App[RoleLLMError]):
         if has_terminal():
             self.set_interval(_TERMINAL_SECONDS, self._leave_with_terminal)
         try:
-            chat = self._chat(ChatOpening(self._first, new=self._first_is_new)) if self._first else None
+            begins = self._first if self._back_to is None else None
+            chat = self._chat(ChatOpening(begins, new=self._first_is_new)) if begins else None
             conversations = self.transcript.conversations()
         except RoleLLMError as error:
             self.exit(error)
             return
         self.push_screen(LibraryScreen(_recent(conversations), user=self._user, pixels=self._pixels))
-        if chat:
+        if self._back_to:
+            self._go_back(self._back_to)
+        elif chat:
             self.push_screen(chat)
         elif self._first_stage:
             self.push_screen(SceneScreen(self._first_stage))
@@ -235,7 +242,7 @@ class RoleApp(App[RoleLLMError]):
         """Open a conversation or a scene, at a message if one is named."""
         try:
             summary = self.transcript.find_conversation(conversation)
-            persona = None if summary.persona.startswith(SCENE) else load_persona(summary.persona)
+            persona = None if summary.persona.startswith(SCENE) else self._persona(summary.persona)
         except RoleLLMError as error:
             self._complain(error)
             return
@@ -243,6 +250,32 @@ class RoleApp(App[RoleLLMError]):
             self._go_on_with_scene(summary.id, message)
         else:
             self._open(ChatOpening(persona, conversation, at=message))
+
+    def _persona(self, persona_id: str) -> Persona:
+        """A persona by its id; that of the command line may be in a file that is in no list."""
+        first = self._first
+        return first if first and first.id == persona_id else load_persona(persona_id)
+
+    def _go_back(self, place: Place) -> None:
+        """Open the chat or scene where the app of this browser tab was."""
+        if place.persona is None:
+            self.go_on_with(place.conversation or "")
+            return
+        try:
+            persona = self._persona(place.persona)
+        except RoleLLMError as error:
+            self._complain(error)
+            return
+        self._open(
+            ChatOpening(
+                persona,
+                place.conversation,
+                new=place.conversation is None,
+                strategy=place.strategy,
+                model=place.model,
+                greeting=place.greeting,
+            )
+        )
 
     def use_strategy(self, name: str) -> None:
         """Switch the strategy of the current chat."""

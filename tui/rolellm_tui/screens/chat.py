@@ -149,9 +149,8 @@ class ChatScreen(Screen[None]):
             self._status.show_message(
                 f"{self.session.persona.name} is still answering; press Escape to stop."
             )
-        elif event.text.strip():
-            text = event.prompt.take()
-            self._begin(lambda: self._say(text))
+        elif event.text.strip() and event.prompt.take(event.text):
+            self._begin(lambda: self._say(event.text))
 
     @work(group="answer", exclusive=True, exit_on_error=False)
     async def _begin(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -437,10 +436,9 @@ class ChatScreen(Screen[None]):
     @work(group="compare", exclusive=True, exit_on_error=False)
     async def action_compare(self) -> None:
         """Let several strategies or models answer the text in the prompt, or the last line."""
-        if await self.app.push_screen_wait(
-            CompareScreen(self.session, self._prompt.text, self._provenance)
-        ):
-            self._prompt.take()
+        text = self._prompt.text
+        if await self.app.push_screen_wait(CompareScreen(self.session, text, self._provenance)):
+            self._prompt.take(text)
         await self._conversation.show()
 
     def action_export(self) -> None:

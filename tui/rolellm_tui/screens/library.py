@@ -25,6 +25,7 @@ from rolellm_tui.screens.start_with import Start, StartScreen, models_to_offer
 from rolellm_tui.widgets.common.after_typing import after_typing
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
+from rolellm_tui.widgets.common.types_into_search import TypesIntoSearch
 from rolellm_tui.widgets.library.cast_filters import CastFilters, SearchLine
 from rolellm_tui.widgets.library.cast_list import CastList
 from rolellm_tui.widgets.library.filtering import (
@@ -51,7 +52,7 @@ _NOTES = 3
 """Maximum number of notes above the list."""
 
 
-class LibraryScreen(Screen[None]):
+class LibraryScreen(Screen[None], TypesIntoSearch):
     """A searchable list of personas with a card. Enter opens a chat."""
 
     CSS_PATH = "library.tcss"
@@ -207,14 +208,9 @@ class LibraryScreen(Screen[None]):
     def _pasted(self, event: SearchLine.CardPasted) -> None:
         self._import(event.text)
 
-    def on_key(self, event: events.Key) -> None:
-        """Send letters to the search line, whatever has the focus."""
-        search = self.query_one(SearchLine)
-        if event.is_printable and event.character and event.key != "space" and not search.has_focus:
-            event.stop()
-            self._close_card()
-            search.focus()
-            search.insert_text_at_cursor(event.character)
+    @on(events.DescendantFocus, "#search")
+    def _search_focused(self) -> None:
+        self._close_card()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""

@@ -169,6 +169,7 @@ def _run_app(
     from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_tui.app import RoleApp
     from rolellm_tui.habits import AppHabits
+    from rolellm_tui.places import place_in_environment
     from rolellm_tui.widgets.library.portrait import find_pixels
 
     settings = load_settings()
@@ -184,6 +185,7 @@ def _run_app(
         habits=AppHabits.of(settings),
         flags=_overrides(options),
         open_stage=open_stage,
+        back_to=place_in_environment(),
     )
     failure = app.run()
     if failure:

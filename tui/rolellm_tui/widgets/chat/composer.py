@@ -58,13 +58,15 @@ class Composer(PromptInput):
     async def settle(self, text: str) -> None:
         """After sending: delete the draft, or restore the text if it was not recorded.
 
+        What was typed since stays after it.
+
         Raises:
             StorageError: the draft could not be deleted.
         """
         if self.sent_lines[-1:] == [text.strip()]:
             await asyncio.to_thread(self._session.keep_draft, "")
         else:
-            self.put(text)
+            self.put("\n".join(part for part in (text, self.text) if part))
 
     async def suggest(self) -> None:
         """Let the model write the line. On failure the old text is restored.
