@@ -204,6 +204,10 @@ class RoleApp(App[RoleLLMError]):
         """Start a new conversation with the same persona."""
         self._open(ChatOpening(event.persona, new=True))
 
+    def on_chat_screen_reopened(self, event: ChatScreen.Reopened) -> None:
+        """Go on with other options or another persona."""
+        self._open(event.opening)
+
     def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
         """Sort the library by most recent conversation, and show all of it."""
         for screen in self.screen_stack:

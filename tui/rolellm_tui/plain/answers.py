@@ -24,6 +24,20 @@ class Answers:
         self._loop = loop
         self._prompted: Prompted | None = None
         self._answer: str | None = None
+        self.is_complete = True
+        """Whether the last answer is complete: it was not stopped and did not fail."""
+
+    def suggested_line(self) -> str:
+        """The user's next line as the model writes it.
+
+        Raises:
+            RoleLLMError: the model cannot answer.
+        """
+        return self._loop.wait_for(self._loop.begin(self._suggest())).strip()
+
+    async def _suggest(self) -> str:
+        async with aclosing(self._session.suggest_line()) as chunks:
+            return "".join([chunk async for chunk in chunks])
 
     def get_ready(self) -> None:
         """Load the model and prefill the prompt in the background."""
@@ -80,10 +94,12 @@ class Answers:
                         shown.print_part(printed)
                         self._answer, speaking = event.message, True
                     case MessageDone(message=message) if speaking:
+                        self.is_complete = message.status == "complete"
                         shown.end(f" ({message.ending})" if message.ending else "")
                     case Waiting():
                         complain(str(event))
                     case TurnFailed(error=error):
+                        self.is_complete = False
                         if speaking:
                             shown.end()
                         complain(str(error))

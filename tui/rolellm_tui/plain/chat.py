@@ -9,9 +9,10 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Protocol
 
 from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.text import plain, replace_surrogates
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
@@ -20,10 +21,39 @@ from rolellm_tui.output import complain, print_text
 from rolellm_tui.plain import lines
 from rolellm_tui.plain.answers import Answers
 from rolellm_tui.plain.background import BackgroundLoop
-from rolellm_tui.plain.commands import ALL, CLEAR, Command, Name, help_lines, parse
+from rolellm_tui.slash.commands import ALL, CLEAR, Command, Name, help_lines, parse
+from rolellm_tui.slash.own import (
+    OwnCommand,
+    called,
+    expanded,
+    macro_scope,
+    own_commands,
+    own_help_lines,
+    step_command,
+    stopped,
+)
 
 
-def talk_plainly(session: Session, transcript: Transcript) -> None:
+class Reopen(Protocol):
+    """Opens the session of another persona, or of the same one with other options."""
+
+    def __call__(
+        self,
+        persona: Persona,
+        conversation: str | None,
+        /,
+        *,
+        strategy: str | None = None,
+        model: str | None = None,
+    ) -> Session:
+        """Open a session.
+
+        Raises:
+            RoleLLMError: the session cannot be opened.
+        """
+
+
+def talk_plainly(session: Session, transcript: Transcript, reopen: Reopen) -> None:
     """Talk until /quit, Ctrl-D, or Ctrl-C without a running answer.
 
     SIGTERM exits with 143; a partial answer is saved.
@@ -31,10 +61,11 @@ def talk_plainly(session: Session, transcript: Transcript) -> None:
     Args:
         session: the conversation.
         transcript: the transcript that stores the conversation.
+        reopen: opens sessions for the commands that change persona, model or strategy.
     """
     try:
         with _ended_by_signals(), BackgroundLoop() as loop:
-            _talk(session, transcript, loop)
+            _talk(session, transcript, reopen, loop)
     except SystemExit:
         # Not before the loop has ended: until then, an answer may print words.
         if sys.stdout.isatty():
@@ -42,8 +73,8 @@ def talk_plainly(session: Session, transcript: Transcript) -> None:
         raise
 
 
-def _talk(session: Session, transcript: Transcript, loop: BackgroundLoop) -> None:
-    chat = PlainChat(session, transcript, Answers(session, loop))
+def _talk(session: Session, transcript: Transcript, reopen: Reopen, loop: BackgroundLoop) -> None:
+    chat = PlainChat(session, transcript, reopen, loop)
     _prepare_input(session)
     try:
         chat.open()
@@ -59,11 +90,18 @@ def _talk(session: Session, transcript: Transcript, loop: BackgroundLoop) -> Non
 class PlainChat:
     """The commands of plain mode; most of them only print."""
 
-    def __init__(self, session: Session, transcript: Transcript, answers: Answers) -> None:
+    def __init__(
+        self, session: Session, transcript: Transcript, reopen: Reopen, loop: BackgroundLoop
+    ) -> None:
         """Create a conversation in plain mode; `open` prints its start."""
         self._session = session
         self._transcript = transcript
-        self._answers = answers
+        self._reopen = reopen
+        self._loop = loop
+        self._answers = Answers(session, loop)
+        self._own: tuple[OwnCommand, ...] = ()
+        self._options: dict[str, str] = {}
+        """The strategy and the model that commands have chosen."""
         self._commands: dict[Name, Callable[[Command], Iterable[str]]] = {
             "say": self._say,
             "again": self._again,
@@ -78,7 +116,13 @@ class PlainChat:
             "note": self._note,
             "summary": self._summary,
             "why": self._why,
-            "help": lambda _: help_lines(),
+            "find": self._find,
+            "write": self._write,
+            "new": lambda _: self._go_on(self._session.persona, None),
+            "strategy": lambda command: self._switch("strategy", command.text),
+            "model": lambda command: self._switch("model", command.text),
+            "talk": self._talk_with,
+            "help": lambda _: [*help_lines(), *own_help_lines(self._own)],
         }
 
     def open(self) -> None:
@@ -88,18 +132,43 @@ class PlainChat:
             print_text(line)
         if note := self._session.voice.prompting.note:
             complain(note)
+        try:
+            self._own = own_commands()
+        except RoleLLMError as error:
+            complain(str(error))
         self._answers.get_ready()
 
     def run_command(self, line: str) -> bool:
         """Run the command of a line; False to quit."""
         try:
-            command = parse(line)
-            if command.name == "quit":
-                return False
-            for text in self._commands[command.name](command):
-                print_text(text)
+            if found := called(line, self._own):
+                return self._run_own(*found)
+            return self._run(parse(line, [own.name for own in self._own]))
         except RoleLLMError as error:
             complain(str(error))
+        return True
+
+    def _run(self, command: Command) -> bool:
+        if command.name == "quit":
+            return False
+        for text in self._commands[command.name](command):
+            print_text(text)
+        return True
+
+    def _run_own(self, own: OwnCommand, given: str) -> bool:
+        """Run the steps until one fails; a text to put is printed. False to quit."""
+        if own.put:
+            print_text(f"Your line: {expanded(own.put, macro_scope(self._session), given)}")
+        for number, step in enumerate(own.steps, 1):
+            try:
+                self._answers.is_complete = True
+                if not self._run(step_command(step, macro_scope(self._session), given)):
+                    return False
+            except RoleLLMError as error:
+                complain(str(error))
+                self._answers.is_complete = False
+            if not self._answers.is_complete:
+                raise MessageError(stopped(own, number))
         return True
 
     # Answers
@@ -130,6 +199,29 @@ class PlainChat:
         if later:
             count = lines.counted(later, "message")
             yield f"The {count} after it stay on the old branch; /undo returns to it."
+
+    def _write(self, _: Command) -> Iterable[str]:
+        line = self._answers.suggested_line()
+        return [f"Suggested line: {line}"] if line else ["The model wrote nothing."]
+
+    # Other sessions
+
+    def _switch(self, option: str, name: str) -> Iterable[str]:
+        return self._go_on(self._session.persona, self._session.conversation, **{option: name})
+
+    def _talk_with(self, command: Command) -> Iterable[str]:
+        persona = load_persona(command.text)
+        earlier = self._transcript.conversations(persona.id)
+        return self._go_on(persona, earlier[0].id if earlier else None)
+
+    def _go_on(self, persona: Persona, conversation: str | None, **options: str) -> Iterable[str]:
+        """Open another session; the present one stays if that fails."""
+        chosen = {**self._options, **options}
+        session = self._reopen(persona, conversation, **chosen)
+        self._options, self._session = chosen, session
+        self._answers = Answers(session, self._loop)
+        self._answers.get_ready()
+        return lines.opening(session.persona, session.model_name, session.messages)
 
     # Navigation
 
@@ -183,6 +275,17 @@ class PlainChat:
     def _last_lines(self) -> list[str]:
         count = len(self._session.messages)
         return ["The conversation ends with:", *self._lines_from(count)] if count else [lines.NO_MESSAGES]
+
+    def _find(self, command: Command) -> Iterable[str]:
+        sought = command.text.casefold()
+        messages = self._session.messages
+        numbered = lines.numbered(messages, self._session.persona.name)
+        found = [
+            line
+            for line, message in zip(numbered, messages, strict=True)
+            if sought in message.text.casefold()
+        ]
+        return found or [f"No message contains “{command.text}”."]
 
     def _note(self, command: Command) -> Iterable[str]:
         if command.text:

@@ -12,27 +12,32 @@ from textual.containers import Horizontal
 from textual.message import Message as AppMessage
 from textual.reactive import var
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_agents.persona import Persona
+from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
-from rolellm_graphs.events import Event, TokenDelta, TurnFailed, Waiting
+from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed, Waiting
 from rolellm_tui.screens.ask import AskScreen
+from rolellm_tui.screens.chat_commands import run_command, run_own
 from rolellm_tui.screens.chat_keys import CHAT_KEYS, is_offered
 from rolellm_tui.screens.compare import CompareScreen
 from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.tree import TreeScreen
+from rolellm_tui.slash.commands import Command, parse_prompt
+from rolellm_tui.slash.own import OwnCommand, called, own_commands
 from rolellm_tui.widgets.chat.bubble import Bubble
+from rolellm_tui.widgets.chat.command_list import CommandList
 from rolellm_tui.widgets.chat.composer import Composer
 from rolellm_tui.widgets.chat.conversation_view import ConversationView
 from rolellm_tui.widgets.chat.finder import MessageFinder
 from rolellm_tui.widgets.chat.meter import Meter
 from rolellm_tui.widgets.chat.opening import ChatOpening
+from rolellm_tui.widgets.chat.quick_replies import QuickReplies
 from rolellm_tui.widgets.chat.summary_line import SummaryLine
 from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
@@ -59,6 +64,12 @@ class ChatScreen(Screen[None]):
         persona: Persona
 
     @dataclass
+    class Reopened(AppMessage):
+        """The user goes on with other options or another persona."""
+
+        opening: ChatOpening
+
+    @dataclass
     class Left(AppMessage):
         """The user returned to the library."""
 
@@ -74,6 +85,13 @@ class ChatScreen(Screen[None]):
         self._opening = opening
         self._provenance = ProvenanceLog()
         self._finder: MessageFinder | None = None
+
+        self._own: tuple[OwnCommand, ...] = ()
+        self._own_error: RoleLLMError | None = None
+        try:
+            self._own = own_commands()
+        except RoleLLMError as error:
+            self._own_error = error
 
     @property
     def opening(self) -> ChatOpening:
@@ -92,13 +110,16 @@ class ChatScreen(Screen[None]):
             yield Static(plain(description), id="who", markup=False)
             yield Meter(id="meter")
         yield SummaryLine(id="summary")
-        prompt = Composer(session, id="prompt")
+        commands = CommandList(id="commands")
+        prompt = Composer(session, commands=commands, own=self._own, id="prompt")
         yield ConversationView(
             session, prompt=prompt, greeting=opening.greeting, at=opening.at, id="conversation"
         )
         yield StatusLine(id="status")
         yield Static(_MESSAGE_HINT, id="message-hint", markup=False)
         yield SearchBar()
+        yield commands
+        yield QuickReplies(self._own)
         yield prompt
         yield KeyFooter()
 
@@ -117,6 +138,8 @@ class ChatScreen(Screen[None]):
         else:
             self._status.show_message(self.session.voice.prompting.note)
             self._prompt.read_ahead()
+        if self._own_error:
+            self._status.complain(self._own_error)
 
     @property
     def _conversation(self) -> ConversationView:
@@ -139,11 +162,41 @@ class ChatScreen(Screen[None]):
                 f"{self.session.persona.name} is still answering; press Escape to stop."
             )
         elif event.text.strip():
-            text = event.prompt.take()
-            self._begin(lambda: self._say(text))
+            self._run(event.text)
+
+    def _run(self, text: str) -> None:
+        """Run the command in the prompt, or send its text. What is no command stays in the prompt."""
+        if found := called(text, self._own):
+            own, given = found
+            self._prompt.take()
+            self._begin(lambda: run_own(self, own, given))
+            return
+        try:
+            command = parse_prompt(text, [own.name for own in self._own])
+        except RoleLLMError as error:
+            self._status.complain(error)
+            return
+        self._prompt.take()
+        self._begin(lambda: self._run_typed(command, text))
+
+    async def _run_typed(self, command: Command, text: str) -> None:
+        try:
+            await run_command(self, command)
+        except RoleLLMError:
+            if command.name != "say" and not self._prompt.text:
+                self._prompt.put(text)
+            raise
+
+    @on(QuickReplies.Pressed)
+    def _run_button(self, event: QuickReplies.Pressed) -> None:
+        if self.answering:
+            return
+        given = self._prompt.take() if event.command.takes_input else ""
+        self._begin(lambda: run_own(self, event.command, given))
+        self._prompt.focus()
 
     @work(group="answer", exclusive=True, exit_on_error=False)
-    async def _begin(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _begin(self, act: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Run one action that may produce an answer. Other actions are rejected meanwhile."""
         self.answering = True
         try:
@@ -154,7 +207,7 @@ class ChatScreen(Screen[None]):
             self._prompt.read_ahead()
             self._summarize()
 
-    async def _attempt(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _attempt(self, act: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Run an action, and then show the state of the transcript."""
         try:
             await act()
@@ -163,16 +216,20 @@ class ChatScreen(Screen[None]):
         finally:
             await self._conversation.show()
 
-    async def _say(self, text: str) -> None:
+    async def say(self, text: str) -> bool:
+        """Send a line; whether the answer is complete."""
         try:
             self.session.greet()
-            await self._follow(self.session.send(text))
+            is_complete = await self.follow(self.session.send(text))
         except RoleLLMError:
             await self._prompt.settle(text)
             raise
         await self._prompt.settle(text)
+        return is_complete
 
-    async def _follow(self, events: AsyncGenerator[Event, None]) -> None:
+    async def follow(self, events: AsyncGenerator[Event, None]) -> bool:
+        """Show an answer; whether it is complete."""
+        is_complete = True
         notice = f"{self.session.persona.name} is thinking…"
         self._status.show_message(notice)
         async with aclosing(events):
@@ -184,12 +241,48 @@ class ChatScreen(Screen[None]):
                     case TokenDelta() if self._status.shown_message == notice:
                         self._status.show_message("")
                     case TurnFailed(error=error):
+                        is_complete = False
                         self._status.complain(error)
+                    case MessageDone(message=message):
+                        is_complete = message.status == "complete"
                 self._provenance.note(event)
                 self.query_one(Meter).take(event, self.session.context_size)
                 await self._conversation.take(event)
         if self._status.shown_message == notice:
             self._status.show_message("")
+        return is_complete
+
+    # What commands do
+
+    async def perform(self, action: str) -> None:
+        """Run an action of the screen or of the app."""
+        await self.app.run_action(action, self)
+
+    def find(self, text: str) -> None:
+        """Open the search bar with a text."""
+        self.action_find()
+        self.query_one(SearchBar).query_one(Input).value = text
+
+    def put(self, text: str) -> None:
+        """Put a text into the prompt."""
+        self._prompt.put(text)
+
+    def switch(self, *, strategy: str | None = None, model: str | None = None) -> None:
+        """Go on with another strategy or model."""
+        opening = self.opening
+        self.post_message(
+            self.Reopened(
+                replace(opening, strategy=strategy or opening.strategy, model=model or opening.model)
+            )
+        )
+
+    def talk_with(self, reference: str) -> None:
+        """Open the chat with a persona.
+
+        Raises:
+            PersonaError: there is no such persona.
+        """
+        self.post_message(self.Reopened(ChatOpening(load_persona(reference))))
 
     # Keys
 
@@ -203,11 +296,11 @@ class ChatScreen(Screen[None]):
 
     def action_again(self) -> None:
         """Regenerate the last answer."""
-        self._begin(lambda: self._follow(self.session.regenerate()))
+        self._begin(lambda: self.follow(self.session.regenerate()))
 
     def action_go_on(self) -> None:
         """Continue the last answer."""
-        self._begin(lambda: self._follow(self.session.continue_answer()))
+        self._begin(lambda: self.follow(self.session.continue_answer()))
 
     async def action_swipe(self, step: int) -> None:
         """Show the previous or next answer; after the last, generate a new one."""
@@ -223,16 +316,16 @@ class ChatScreen(Screen[None]):
         if self._prompt.is_writing:
             self._prompt.undo()
         else:
-            await self._show_branch("" if self.session.undo() else "Nothing to undo.")
+            await self.show_branch("" if self.session.undo() else "Nothing to undo.")
 
     async def action_redo(self) -> None:
         """Redo."""
         if self._prompt.is_writing:
             self._prompt.redo()
         else:
-            await self._show_branch("" if self.session.redo() else "Nothing to redo.")
+            await self.show_branch("" if self.session.redo() else "Nothing to redo.")
 
-    async def _show_branch(self, message: str) -> None:
+    async def show_branch(self, message: str) -> None:
         """Show the current branch."""
         self._status.show_message(message)
         self._show_summary()
@@ -240,9 +333,10 @@ class ChatScreen(Screen[None]):
 
     def action_write_for_me(self) -> None:
         """Let the model write the user's line into the prompt."""
-        self._begin(self._suggest)
+        self._begin(self.suggest)
 
-    async def _suggest(self) -> None:
+    async def suggest(self) -> None:
+        """Let the model write the user's line."""
         self._status.show_message("The model is writing your line; press Escape to stop.")
         try:
             await self._prompt.suggest()
@@ -323,6 +417,13 @@ class ChatScreen(Screen[None]):
         self.query_one(SummaryLine).show_summary(self.session.summary)
 
     @on(SummaryLine.Opened)
+    def action_summary(self) -> None:
+        """Open the summary."""
+        if self.session.summary is None:
+            self._status.show_message("There is no summary; prompts contain the messages themselves.")
+        else:
+            self._open_summary()
+
     @work(group="summary", exclusive=True, exit_on_error=False)
     async def _open_summary(self) -> None:
         summary = self.session.summary
@@ -346,7 +447,7 @@ class ChatScreen(Screen[None]):
                 self._status.show_message("Copied.")
             case "branch" if bubble.message and not self.answering:
                 name = self.session.branch(bubble.message.id)
-                await self._show_branch(f"New branch: {name}. Ctrl+T shows all.")
+                await self.show_branch(f"New branch: {name}. Ctrl+T shows all.")
                 self._prompt.focus()
 
     def action_edit(self) -> None:
@@ -382,7 +483,7 @@ class ChatScreen(Screen[None]):
         hint = f"{explanation} text is kept as a swipe."
         text = await self.app.push_screen_wait(AskScreen("Edit", message.text, hint=hint))
         if text and text.strip() and text != message.text:
-            self._begin(lambda: self._follow(self.session.edit(message.id, text)))
+            self._begin(lambda: self.follow(self.session.edit(message.id, text)))
 
     @work(group="note", exclusive=True, exit_on_error=False)
     async def action_note(self) -> None:
@@ -404,7 +505,7 @@ class ChatScreen(Screen[None]):
         chosen = await self.app.push_screen_wait(tree)
         if chosen:
             self.session.choose(chosen)
-            await self._show_branch("")
+            await self.show_branch("")
             await self._conversation.go_to_message(chosen)
 
     @work(group="compare", exclusive=True, exit_on_error=False)

@@ -124,7 +124,7 @@ def chat(
         elif as_lines:
             from rolellm_tui.plain.chat import talk_plainly
 
-            talk_plainly(open_first(), transcript)
+            talk_plainly(open_first(), transcript, open_chat)
         elif has_screen():
             from rolellm_tui.staging import stage_opener
 

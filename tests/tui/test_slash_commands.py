@@ -1,0 +1,222 @@
+"""Commands in the prompt of the app, and the user's own commands in both forms of the chat."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from helpers.here import rolellm_here
+from helpers.role_app import answering, bubbles, prompt, role_app, say, screen, status, until
+from helpers.user_files import write_persona
+from textual.pilot import Pilot
+
+from rolellm_agents.config.paths import user_paths
+from rolellm_agents.errors import SettingsError
+from rolellm_agents.models.scripted import ScriptedChatModel
+from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.transcript import Transcript
+from rolellm_tui.app import RoleApp
+from rolellm_tui.screens.chat import ChatScreen
+from rolellm_tui.slash.own import own_commands
+from rolellm_tui.widgets.chat.command_list import CommandList
+from rolellm_tui.widgets.chat.quick_replies import QuickReplies
+
+OWN = """\
+commands:
+  - name: wave
+    about: wave at the character
+    steps:
+      - "*waves at {{char}}* {{input}}"
+    button: true
+  - name: start
+    put: "Listen, {{char}}: {{input}}"
+  - name: scold
+    steps:
+      - /note {{char}} is ashamed.
+      - /edit 99 Never.
+      - How could you?
+"""
+
+
+@pytest.fixture
+def transcript() -> Iterator[Transcript]:
+    with Transcript(user_paths().transcript) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def ada() -> Persona:
+    write_persona()
+    return load_persona("ada")
+
+
+def write_own(text: str = OWN) -> None:
+    file = user_paths().commands_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def app(transcript: Transcript, *replies: str) -> RoleApp:
+    model = ScriptedChatModel(replies=list(replies or ("One.", "Two.", "Three.")))
+    return role_app(model, transcript, first=load_persona("ada"))
+
+
+async def at_chat(pilot: Pilot[Any]) -> CommandList:
+    await until(pilot, lambda: screen(pilot) == "ChatScreen" and not answering(pilot))
+    return pilot.app.screen.query_one(CommandList)
+
+
+def rows(commands: CommandList) -> list[str]:
+    return [str(option.prompt) for option in commands.options]
+
+
+def words(pilot: Pilot[Any]) -> list[str]:
+    return [bubble[1] for bubble in bubbles(pilot)]
+
+
+async def test_a_slash_lists_the_commands_and_escape_closes_the_list(transcript: Transcript) -> None:
+    async with app(transcript).run_test() as pilot:
+        commands = await at_chat(pilot)
+        await pilot.press("/")
+        await until(pilot, lambda: commands.display)
+        assert rows(commands)[0] == "/again  generate another answer to your last line."
+
+        await pilot.press("escape")
+        await until(pilot, lambda: not commands.display)
+        assert prompt(pilot).text == "/"
+
+
+async def test_tab_completes_a_name_and_arrows_an_argument(transcript: Transcript) -> None:
+    async with app(transcript).run_test() as pilot:
+        commands = await at_chat(pilot)
+        await pilot.press(*"/str", "tab")
+        await until(pilot, lambda: prompt(pilot).text == "/strategy " and commands.option_count > 2)
+        await pilot.press(*"zero")
+        await until(pilot, lambda: rows(commands) == ["zero-shot"])
+        await pilot.press("down", "enter")
+
+        def uses_it() -> bool:
+            chat = pilot.app.screen
+            return isinstance(chat, ChatScreen) and chat.session.strategy == "zero-shot"
+
+        await until(pilot, uses_it)
+
+
+async def test_a_wrong_command_is_told_and_stays(transcript: Transcript) -> None:
+    async with app(transcript).run_test(size=(120, 36)) as pilot:
+        await at_chat(pilot)
+        await say(pilot, "/agian")
+        await until(pilot, lambda: "did you mean again?" in status(pilot))
+        assert prompt(pilot).text == "/agian"
+        assert words(pilot) == ["Good day."]
+
+
+async def test_two_slashes_and_pasted_lines_are_sent(transcript: Transcript) -> None:
+    async with app(transcript).run_test() as pilot:
+        await at_chat(pilot)
+        await say(pilot, "//undo")
+        await until(pilot, lambda: words(pilot)[1:] == ["/undo", "One."] and not answering(pilot))
+        await say(pilot, "/undo\n/redo")
+        await until(pilot, lambda: len(words(pilot)) == 5 and not answering(pilot))
+        messages = pilot.app.screen.session.messages  # type: ignore[attr-defined]
+        assert messages[3].text == "/undo\n/redo"
+
+
+async def test_commands_do_what_the_keys_do(transcript: Transcript) -> None:
+    async with app(transcript).run_test() as pilot:
+        await at_chat(pilot)
+        await say(pilot, "Hello.")
+        await until(pilot, lambda: words(pilot)[1:] == ["Hello.", "One."] and not answering(pilot))
+        await say(pilot, "/again")
+        await until(pilot, lambda: words(pilot)[1:] == ["Hello.", "Two."] and not answering(pilot))
+        await say(pilot, "/swipe left")
+        await until(pilot, lambda: words(pilot)[1:] == ["Hello.", "One."] and not answering(pilot))
+        await say(pilot, "/note She is tired.")
+        await until(pilot, lambda: transcript.note(transcript.conversations()[0].id) == "She is tired.")
+
+
+async def test_an_own_command_is_completed_sent_and_has_a_button(transcript: Transcript) -> None:
+    write_own()
+    async with app(transcript).run_test() as pilot:
+        commands = await at_chat(pilot)
+        assert [str(one.label) for one in pilot.app.screen.query("QuickReplies Button")] == ["/wave"]  # type: ignore[attr-defined]
+        await pilot.press(*"/wa")
+        await until(pilot, lambda: rows(commands) == ["/wave [TEXT]  wave at the character"])
+        await say(pilot, "/wave {{user}}")
+        await until(pilot, lambda: len(words(pilot)) == 3 and not answering(pilot))
+        assert pilot.app.screen.session.messages[1].text == "*waves at Ada* {{user}}"  # type: ignore[attr-defined]
+
+        await say(pilot, "/start come")
+        await until(pilot, lambda: prompt(pilot).text == "Listen, Ada: come")
+        await pilot.press("shift+tab")
+        await pilot.click("#quick-0")
+        await until(pilot, lambda: len(words(pilot)) == 5 and not answering(pilot))
+
+
+async def test_steps_stop_at_the_first_that_fails(transcript: Transcript) -> None:
+    write_own()
+    async with app(transcript).run_test(size=(120, 36)) as pilot:
+        await at_chat(pilot)
+        await say(pilot, "Hello.")
+        await until(pilot, lambda: len(words(pilot)) == 3 and not answering(pilot))
+        await say(pilot, "/scold")
+        await until(pilot, lambda: "/scold stopped at step 2 of 3" in status(pilot))
+        assert transcript.note(transcript.conversations()[0].id) == "Ada is ashamed."
+        assert len(words(pilot)) == 3
+
+
+async def test_without_own_commands_there_are_no_buttons(transcript: Transcript) -> None:
+    async with app(transcript).run_test() as pilot:
+        await at_chat(pilot)
+        assert not pilot.app.screen.query_one(QuickReplies).display
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("commands:\n  - name: undo\n    put: x\n", "line 2: .*/undo is a command already"),
+        (
+            "commands:\n  - name: a\n    steps:\n      - Hi\n      - /agian\n",
+            r"line 5: .*\(did you mean again",
+        ),
+        ("commands:\n  - name: a\n", "line 2: .*either steps or a text to put"),
+        ("commands:\n  - name: a\n    put: x\n    colour: red\n", "line 4: unknown key"),
+    ],
+)
+def test_a_mistake_in_the_file_is_told_with_its_line(text: str, told: str) -> None:
+    write_own(text)
+    with pytest.raises(SettingsError, match=told):
+        own_commands()
+
+
+def plainly(*said: str) -> tuple[str, str]:
+    done = rolellm_here(
+        *("chat", "ada", "--plain", "--model", "scripted:One.|Two."), stdin="".join(f"{x}\n" for x in said)
+    )
+    assert done.returncode == 0
+    return done.stdout, done.stderr
+
+
+def test_plain_mode_has_the_own_commands() -> None:
+    write_own()
+    printed, complaints = plainly("/help", "/wave there", "/find WAVES", "/scold", "/start x")
+
+    assert "/wave [TEXT]: wave at the character" in printed
+    assert "2. You: *waves at Ada* there" in printed
+    assert "Your line: Listen, Ada: x" in printed
+    assert "/scold stopped at step 2 of 3" in complaints
+
+
+def test_plain_mode_changes_strategy_model_and_persona() -> None:
+    printed, complaints = plainly(
+        "Hello.",
+        "/strategy zero-shot",
+        "/model scripted:Else.",
+        "And?",
+        "/new",
+        "/talk jack-sparrow",
+        "/model nix",
+    )
+
+    assert "Ada: Else." in printed
+    assert "You are talking with Jack Sparrow" in printed
+    assert "There is no model 'nix'" in complaints
