@@ -1,11 +1,15 @@
 """Commands in the prompt of the app, and the user's own commands in both forms of the chat."""
 
+import json
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.here import rolellm_here
 from helpers.role_app import answering, bubbles, prompt, role_app, say, screen, status, until
+from helpers.terminal import terminal
 from helpers.user_files import write_persona
 from textual.pilot import Pilot
 
@@ -220,3 +224,44 @@ def test_plain_mode_changes_strategy_model_and_persona() -> None:
     assert "Ada: Else." in printed
     assert "You are talking with Jack Sparrow" in printed
     assert "There is no model 'nix'" in complaints
+
+
+def test_a_quick_reply_set_is_imported_beside_what_is_there(tmp_path: Path) -> None:
+    write_own(f"# Mine.\n{OWN}")
+    replies = [
+        {"label": "Wave", "message": "Hello,\nthere.", "title": "Say hello"},
+        {"label": "🎲", "message": "/setinput I roll {{roll:d6}}.", "isHidden": True},
+        {"label": "Roll", "message": "/roll 1d20 | /echo {{pipe}}"},
+        {"label": "More", "message": "/continue", "executeOnAi": True},
+    ]
+    file = tmp_path / "set.json"
+    file.write_text(json.dumps({"version": 2, "name": "Set", "qrList": replies}), encoding="utf-8")
+
+    done = rolellm_here("persona", "import", str(file))
+
+    assert done.returncode == 0
+    assert "“Roll” was left out: it uses STscript." in done.stderr
+    assert "“More” does not start by itself here." in done.stderr
+    assert user_paths().commands_file.read_text(encoding="utf-8").startswith(f"# Mine.\n{OWN}")
+    imported = own_commands()[3:]
+    assert [(one.name, one.steps, one.put, one.button) for one in imported] == [
+        ("wave-2", ("Hello,\nthere.",), "", True),
+        ("reply-2", (), "I roll {{roll:d6}}.", False),
+        ("more", ("/continue",), "", True),
+    ]
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_one_completes_a_command_in_a_terminal() -> None:
+    write_own()
+    with terminal("chat", "ada", "--model", "scripted:One.|Two.") as pane:
+        pane.wait_for("Say something…", "/wave")
+        pane.press("/")
+        pane.wait_for("/again  generate another answer")
+        pane.press("w", "a", "Tab")
+        pane.wait_for("/wave ")
+        pane.type("there")
+        pane.press("Enter")
+        pane.wait_for("*waves at Ada* there", "One.")
+        pane.press("/", "q", "Enter")
+        assert pane.exit_code() == 0

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 from rolellm_agents.cards.macros import MacroScope, substitute
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import SettingsError
-from rolellm_agents.files.yaml import read_yaml
+from rolellm_agents.files.yaml import parse_yaml, read_yaml
 from rolellm_agents.persona.from_card.conversion import char_name
 from rolellm_agents.text import did_you_mean, one_line
 from rolellm_agents.transcript.message import USER
@@ -30,9 +30,11 @@ def _checked_name(name: str) -> str:
 
 
 def _checked_step(step: str) -> str:
-    if not step.strip() or "\n" in step.strip():
-        raise ValueError("a step is one line of text")
+    if not step.strip():
+        raise ValueError("a step is empty")
     if step.startswith("/") and not step.startswith("//"):
+        if "\n" in step.strip():
+            raise ValueError("a command is one line; write further lines as further steps")
         word = step[1:].split(maxsplit=1)[0] if step[1:].strip() else ""
         if word.casefold() not in FORMS:
             raise ValueError(
@@ -94,6 +96,15 @@ def own_commands(path: Path | None = None) -> tuple[OwnCommand, ...]:
     """
     path = path or user_paths().commands_file
     return read_yaml(path, _File, SettingsError).commands if path.exists() else ()
+
+
+def parse_own_commands(text: str, path: Path) -> tuple[OwnCommand, ...]:
+    """The own commands of a text; `path` names it in messages.
+
+    Raises:
+        SettingsError: the text is invalid; the message names its line.
+    """
+    return parse_yaml(text, path, _File, SettingsError).commands
 
 
 def called(text: str, own: Sequence[OwnCommand]) -> tuple[OwnCommand, str] | None:

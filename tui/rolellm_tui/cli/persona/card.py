@@ -43,6 +43,7 @@ def import_(
 ) -> None:
     """Import character cards (V1, V2 and V3 in JSON, PNG, APNG and CharX) and lorebooks.
 
+    A Quick Reply set of SillyTavern becomes commands in your commands.yaml.
     Also reads Voxta packages, Pygmalion, Agnai and CharacterGLM, and lorebooks without a character
     (SillyTavern's world info, Agnai, RisuAI, NovelAI). Imports are lossless and use no network.
 
@@ -54,7 +55,17 @@ def import_(
     from rolellm_agents.config.paths import user_paths
     from rolellm_agents.errors import PersonaError
     from rolellm_agents.persona.from_card.files import card_files
+    from rolellm_tui.slash.quick_reply_sets import import_quick_replies, is_quick_reply_set
 
+    if is_quick_reply_set(source.expanduser()):
+        replies = import_quick_replies(source.expanduser())
+        if as_json:
+            print_json([{"command": name} for name in replies.names])
+        else:
+            print_text(f"Imported {len(replies.names)} commands into {user_paths().commands_file}.")
+        for sentence in replies.notes:
+            complain(sentence)
+        return
     personas, lorebooks = (to, to / "lorebooks") if to else (user_paths().personas, user_paths().lorebooks)
     files = card_files(source.expanduser())
     if not files:
