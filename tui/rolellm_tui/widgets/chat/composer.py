@@ -44,6 +44,7 @@ class Composer(PromptInput):
         self._commands = commands
         self._own_commands = own
         self._choices = CommandChoices(session)
+        self._listed = ""
 
     def on_mount(self) -> None:
         """Restore the draft."""
@@ -61,12 +62,21 @@ class Composer(PromptInput):
 
     def on_text_area_changed(self) -> None:
         """Complete a command, and restart the pause timer."""
+        self._list_commands()
+        self.read_ahead()
+
+    def _list_commands(self) -> None:
+        """Show the completions of the text, once for each text: Escape closes them until it changes."""
+        if self.text == self._listed:
+            return
+        self._listed = self.text
         if self.text == "/":
             self._choices.forget()
         self._commands.show_rows(completions(self.text, self._own_commands, self._choices))
-        self.read_ahead()
 
     async def _on_key(self, event: events.Key) -> None:
+        # The message about the last letter may still be waiting when the next key comes.
+        self._list_commands()
         if self._commands.is_open and self._take_key(event.key):
             event.stop()
             event.prevent_default()
