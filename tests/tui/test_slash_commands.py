@@ -1,7 +1,6 @@
 """Commands in the prompt of the app, and the user's own commands in both forms of the chat."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 from helpers.here import rolellm_here
 from helpers.role_app import answering, bubbles, prompt, role_app, say, screen, status, until
-from helpers.terminal import terminal
 from helpers.user_files import write_persona
 from textual.pilot import Pilot
 
@@ -249,19 +247,3 @@ def test_a_quick_reply_set_is_imported_beside_what_is_there(tmp_path: Path) -> N
         ("reply-2", (), "I roll {{roll:d6}}.", False),
         ("more", ("/continue",), "", True),
     ]
-
-
-@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
-def test_one_completes_a_command_in_a_terminal() -> None:
-    write_own()
-    with terminal("chat", "ada", "--model", "scripted:One.|Two.") as pane:
-        pane.wait_for("Say something…", "/wave")
-        pane.press("/")
-        pane.wait_for("/again  generate another answer")
-        pane.press("w", "a", "Tab")
-        pane.wait_for("/wave ")
-        pane.type("there")
-        pane.press("Enter")
-        pane.wait_for("waves at Ada", "One.")
-        pane.press("/", "q", "Enter")
-        assert pane.exit_code() == 0
