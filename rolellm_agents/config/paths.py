@@ -20,7 +20,7 @@ class Paths:
     """The folders of one user, which need not exist yet."""
 
     config: Path
-    """Settings that can be written by hand: `config.toml`, `models.toml`, `commands.yaml` and `agreed.toml`."""
+    """Settings that are written by hand: `config.toml`, `models.toml`, `commands.yaml`, `agreed.toml`."""
     data: Path
     """Data that must not be lost: conversations and the user's own personas."""
     cache: Path

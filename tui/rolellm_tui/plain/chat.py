@@ -9,8 +9,9 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol
+from typing import Any
 
+from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.text import plain, replace_surrogates
@@ -21,6 +22,7 @@ from rolellm_tui.output import complain, print_text
 from rolellm_tui.plain import lines
 from rolellm_tui.plain.answers import Answers
 from rolellm_tui.plain.background import BackgroundLoop
+from rolellm_tui.sessions import OpenSession
 from rolellm_tui.slash.commands import ALL, CLEAR, Command, Name, help_lines, parse
 from rolellm_tui.slash.own import (
     OwnCommand,
@@ -34,38 +36,23 @@ from rolellm_tui.slash.own import (
 )
 
 
-class Reopen(Protocol):
-    """Opens the session of another persona, or of the same one with other options."""
-
-    def __call__(
-        self,
-        persona: Persona,
-        conversation: str | None,
-        /,
-        *,
-        strategy: str | None = None,
-        model: str | None = None,
-    ) -> Session:
-        """Open a session.
-
-        Raises:
-            RoleLLMError: the session cannot be opened.
-        """
-
-
-def talk_plainly(session: Session, transcript: Transcript, reopen: Reopen) -> None:
+def talk_plainly(
+    persona: Persona, session: Session, transcript: Transcript, reopen: OpenSession, *, first: str = ""
+) -> None:
     """Talk until /quit, Ctrl-D, or Ctrl-C without a running answer.
 
     SIGTERM exits with 143; a partial answer is saved.
 
     Args:
+        persona: the persona as it was opened; the session's own has macros that are already filled.
         session: the conversation.
         transcript: the transcript that stores the conversation.
         reopen: opens sessions for the commands that change persona, model or strategy.
+        first: a line that the user has given with the command; empty for none.
     """
     try:
         with _ended_by_signals(), BackgroundLoop() as loop:
-            _talk(session, transcript, reopen, loop)
+            _talk(PlainChat(persona, session, transcript, reopen, loop), session, first)
     except SystemExit:
         # Not before the loop has ended: until then, an answer may print words.
         if sys.stdout.isatty():
@@ -73,11 +60,14 @@ def talk_plainly(session: Session, transcript: Transcript, reopen: Reopen) -> No
         raise
 
 
-def _talk(session: Session, transcript: Transcript, reopen: Reopen, loop: BackgroundLoop) -> None:
-    chat = PlainChat(session, transcript, reopen, loop)
+def _talk(chat: "PlainChat", session: Session, first: str) -> None:
     _prepare_input(session)
     try:
         chat.open()
+        if first:
+            print_text(f"You: {first}")
+            # A slash at its start is no command.
+            chat.run_command(f"/{first}" if first.startswith("/") else first)
         while chat.run_command(_ask()):
             pass
     except (EOFError, KeyboardInterrupt):
@@ -91,9 +81,15 @@ class PlainChat:
     """The commands of plain mode; most of them only print."""
 
     def __init__(
-        self, session: Session, transcript: Transcript, reopen: Reopen, loop: BackgroundLoop
+        self,
+        persona: Persona,
+        session: Session,
+        transcript: Transcript,
+        reopen: OpenSession,
+        loop: BackgroundLoop,
     ) -> None:
         """Create a conversation in plain mode; `open` prints its start."""
+        self._persona = persona
         self._session = session
         self._transcript = transcript
         self._reopen = reopen
@@ -118,7 +114,7 @@ class PlainChat:
             "why": self._why,
             "find": self._find,
             "write": self._write,
-            "new": lambda _: self._go_on(self._session.persona, None),
+            "new": lambda _: self._go_on(self._persona, None),
             "strategy": lambda command: self._switch("strategy", command.text),
             "model": lambda command: self._switch("model", command.text),
             "talk": self._talk_with,
@@ -207,7 +203,7 @@ class PlainChat:
     # Other sessions
 
     def _switch(self, option: str, name: str) -> Iterable[str]:
-        return self._go_on(self._session.persona, self._session.conversation, **{option: name})
+        return self._go_on(self._persona, self._session.conversation, **{option: name})
 
     def _talk_with(self, command: Command) -> Iterable[str]:
         persona = load_persona(command.text)
@@ -218,7 +214,7 @@ class PlainChat:
         """Open another session; the present one stays if that fails."""
         chosen = {**self._options, **options}
         session = self._reopen(persona, conversation, **chosen)
-        self._options, self._session = chosen, session
+        self._persona, self._options, self._session = persona, chosen, session
         self._answers = Answers(session, self._loop)
         self._answers.get_ready()
         return lines.opening(session.persona, session.model_name, session.messages)
@@ -337,13 +333,17 @@ def _ask() -> str:
 
 
 def _prepare_input(session: Session) -> None:
-    """Accept any bytes, and enable a history for the arrow keys."""
+    """Accept any bytes, and enable a history for the arrow keys, and the keys that the user has chosen."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         # Input that is not text would make readline drop the lines after it.
         sys.stdin.reconfigure(errors="surrogateescape")
     with suppress(ImportError):  # Windows has no readline; its terminal has a history of its own
         import readline
 
+        # Pasted lines are one message. Python switches this off, because its own prompt runs each line.
+        readline.parse_and_bind("set enable-bracketed-paste on")
+        if load_settings().vim_keys:
+            readline.parse_and_bind("set editing-mode vi")
         for message in session.messages:
             if message.speaker == USER and "\n" not in message.text:
                 readline.add_history(plain(message.text))

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from rolellm_tui.cli.chat.arguments import repeated_arguments
 from rolellm_tui.cli.chat.say import exchange, read_input, run
-from rolellm_tui.cli.options import SessionOptions, open_session, with_option_groups
+from rolellm_tui.cli.options import SessionOptions, session_opener, with_option_groups
 from rolellm_tui.cli.scene.options import SceneOptions, open_ensemble
 from rolellm_tui.cli.transcripts import open_transcript
 from rolellm_tui.output import print_text
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.chat.session import Session
-    from rolellm_tui.app import OpenSession
     from rolellm_tui.screens.settings import Override
+    from rolellm_tui.sessions import OpenSession
     from rolellm_tui.staging import OpenStage
 
 _OVERRIDES = {
@@ -99,20 +98,11 @@ def chat(
         first = with_greeting(first, greeting)
 
     with open_transcript() as transcript:
+        open_chat = session_opener(transcript, options)
 
-        def open_chat(
-            chosen: "Persona",
-            conversation: str | None,
-            *,
-            strategy: str | None = options.strategy,
-            model: str | None = options.model,
-        ) -> "Session":
-            given = replace(options, strategy=strategy, model=model)
-            return open_session(chosen, transcript, given, conversation=conversation)
-
-        def open_first() -> "Session":
+        def open_first() -> "tuple[Persona, Session]":
             one = first or load_persona(_FIRST_PERSONA)
-            return open_chat(one, None if new else _latest(transcript, one))
+            return one, open_chat(one, None if new else _latest(transcript, one))
 
         if web:
             from rolellm_tui.web.server import serve
@@ -124,7 +114,7 @@ def chat(
         elif as_lines:
             from rolellm_tui.plain.chat import talk_plainly
 
-            talk_plainly(open_first(), transcript, open_chat)
+            talk_plainly(*open_first(), transcript, open_chat)
         elif has_screen():
             from rolellm_tui.staging import stage_opener
 
@@ -140,7 +130,7 @@ def chat(
             open_scene = stage_opener(transcript, cast, seed=options.seed)
             _run_app(open_chat, open_scene, transcript, first=first, new=new, options=options)
         else:
-            run(_talk_in_lines(open_first()))
+            run(_talk_in_lines(open_first()[1]))
 
 
 def _run_app(
@@ -168,6 +158,7 @@ def _run_app(
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_tui.app import RoleApp
+    from rolellm_tui.habits import AppHabits
     from rolellm_tui.widgets.library.portrait import find_pixels
 
     settings = load_settings()
@@ -180,6 +171,7 @@ def _run_app(
         pixels=find_pixels(),
         theme=settings.theme,
         user=current_user_persona(settings).name,
+        habits=AppHabits.of(settings),
         flags=_overrides(options),
         open_stage=open_stage,
     )

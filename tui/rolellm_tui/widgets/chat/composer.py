@@ -77,13 +77,13 @@ class Composer(PromptInput):
     async def _on_key(self, event: events.Key) -> None:
         # The message about the last letter may still be waiting when the next key comes.
         self._list_commands()
-        if self._commands.is_open and self._take_key(event.key):
+        if self._commands.is_open and self._use_for_list(event.key):
             event.stop()
             event.prevent_default()
         else:
             await super()._on_key(event)
 
-    def _take_key(self, key: str) -> bool:
+    def _use_for_list(self, key: str) -> bool:
         """Use a key for the list of commands; False if the key is the prompt's own."""
         match key:
             case "down" | "up":
