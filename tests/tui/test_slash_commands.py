@@ -1,14 +1,19 @@
 """Commands in the prompt of the app, and the user's own commands in both forms of the chat."""
 
+import asyncio
 import json
+import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from helpers.here import rolellm_here
 from helpers.role_app import answering, bubbles, prompt, role_app, say, screen, status, until
+from helpers.terminal import terminal
 from helpers.user_files import write_persona
+from textual import events
 from textual.pilot import Pilot
 
 from rolellm_agents.config.paths import user_paths
@@ -247,3 +252,54 @@ def test_a_quick_reply_set_is_imported_beside_what_is_there(tmp_path: Path) -> N
         ("reply-2", (), "I roll {{roll:d6}}.", False),
         ("more", ("/continue",), "", True),
     ]
+
+
+RHYTHMS = ["at once", "one by one", *range(6)]
+
+
+@pytest.mark.parametrize("rhythm", RHYTHMS)
+async def test_enter_does_what_was_typed_in_any_rhythm(
+    transcript: Transcript, rhythm: int | Literal["at once", "one by one"]
+) -> None:
+    """Keys may come all at once, or while the app still draws what the keys before them changed."""
+    write_own()
+    draw = random.Random(rhythm)
+    async with app(transcript, "One.", "Two.").run_test() as pilot:
+        await at_chat(pilot)
+
+        async def type_keys(*keys: str) -> None:
+            for key in keys:
+                pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
+                match rhythm:
+                    case "at once":
+                        pass
+                    case "one by one":
+                        await pilot.pause()
+                    case _:
+                        for _ in range(draw.choice((0, 0, 1, 3, 20))):
+                            await asyncio.sleep(0)
+
+        await type_keys("/", "w", "a", "tab", "h", "i", "enter")
+        await until(pilot, lambda: len(words(pilot)) == 3 and not answering(pilot))
+        assert pilot.app.screen.session.messages[1].text == "*waves at Ada* hi"  # type: ignore[attr-defined]
+        await type_keys("/", "a", "g", "a", "enter")
+        await until(pilot, lambda: words(pilot)[2:] == ["Two."] and not answering(pilot))
+        await type_keys("/", "n", "o", "t", "e", " ", "c", "enter")
+        await until(pilot, lambda: transcript.note(transcript.conversations()[0].id) == "c")
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_one_completes_a_command_in_a_terminal() -> None:
+    write_own()
+    with terminal("chat", "ada", "--model", "scripted:One.|Two.") as pane:
+        pane.wait_for("Say something…", "/wave")
+        pane.press("/")
+        pane.wait_for("/again  generate another answer")
+        pane.press("w", "a", "Tab")
+        pane.wait_for("│ /wave ")
+        pane.type("there")
+        pane.press("Enter")
+        # Bubbles show Markdown: the asterisks are drawn as emphasis.
+        pane.wait_for("waves at Ada there", "One.", "Say something…")
+        pane.press("/", "q", "Enter")
+        assert pane.exit_code() == 0
