@@ -144,5 +144,6 @@ def test_the_help_has_a_sentence_for_each_command() -> None:
     assert [found and found[1] for found in told] == [
         *("again", "continue", "swipe", "edit", "undo", "redo", "branch", "branches"),
         *("history", "note", "summary", "why", "find", "write", "new"),
-        *("strategy", "model", "talk", "help", "quit"),
+        *("strategy", "model", "talk", "thoughts", "greeting", "compare", "conversations"),
+        *("export", "set", "rest", "help", "quit"),
     ]

@@ -40,6 +40,7 @@ from rolellm_tui.screens.scenes import ScenesScreen
 from rolellm_tui.screens.settings import Override, SettingsScreen
 from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
 from rolellm_tui.sessions import OpenSession
+from rolellm_tui.slash.settings import change_setting
 from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble
 from rolellm_tui.widgets.chat.opening import ChatOpening
 from rolellm_tui.widgets.chat.prompt import PromptInput
@@ -189,6 +190,36 @@ class RoleApp(App[RoleLLMError]):
     def on_chat_screen_reopened(self, event: ChatScreen.Reopened) -> None:
         """Go on with other options or another persona."""
         self._open(event.opening)
+
+    def on_chat_screen_conversation_chosen(self, event: ChatScreen.ConversationChosen) -> None:
+        """Open another conversation."""
+        self.go_on_with(event.conversation)
+
+    def on_chat_screen_setting_given(self, event: ChatScreen.SettingGiven) -> None:
+        """Save a setting, and go on with it."""
+        try:
+            overridden = {name: override.by for name, override in self._flags.items()}
+            change_setting(event.text, self._apply_setting, overridden)
+        except RoleLLMError as error:
+            self._complain(error)
+
+    def _apply_setting(self, name: str) -> None:
+        """Go on with a changed setting.
+
+        Raises:
+            RoleLLMError: the chat cannot be opened with it.
+        """
+        if isinstance(self.screen, ChatScreen):
+            opening = self.screen.opening
+            # A new setting takes precedence over what was chosen for this chat.
+            strategy = None if name == "strategy" else opening.strategy
+            model = None if name == "model" else opening.model
+            self._show(self._chat(replace(opening, strategy=strategy, model=model)))
+        self._take_name()
+        self._take_habits()
+        theme = load_settings().theme
+        if theme in self.available_themes:
+            self.theme = theme
 
     def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
         """Sort the library by most recent conversation, and show all of it."""

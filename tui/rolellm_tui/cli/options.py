@@ -184,6 +184,32 @@ def open_session(
     )
 
 
+_OVERRIDING = {
+    "model": ("model", "--model"),
+    "strategy": ("strategy", "--strategy"),
+    "temperature": ("temperature", "--temperature"),
+    "max_tokens": ("max_tokens", "--max-tokens"),
+    "recall_method": ("recall", "--recall"),
+    "embeddings": ("embeddings", "--embeddings"),
+    "remember": ("remember", "--remember"),
+}
+"""Settings that an option overrides: the field of `SessionOptions` and the option's name."""
+
+
+def overriding(options: SessionOptions) -> dict[str, tuple[str, object]]:
+    """The settings that the command line overrides: each with the option and its value."""
+    return {
+        setting: (flag, value)
+        for setting, (field, flag) in _OVERRIDING.items()
+        if (value := getattr(options, field)) is not None
+    }
+
+
+def overriding_flags(options: SessionOptions) -> dict[str, str]:
+    """The settings that the command line overrides, each with the option."""
+    return {setting: flag for setting, (flag, _) in overriding(options).items()}
+
+
 def session_opener(transcript: "Transcript", options: SessionOptions) -> "OpenSession":
     """A function that opens sessions, each with a strategy and a model of its own if they are given."""
 

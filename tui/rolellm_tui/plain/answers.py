@@ -1,10 +1,11 @@
 """Printing of answers in plain mode."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_graphs.chat.session import Session
+from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone, Prompted, TokenDelta, TurnFailed, Waiting
 from rolellm_tui.output import StreamedText, complain
 from rolellm_tui.plain.background import BackgroundLoop
@@ -34,6 +35,32 @@ class Answers:
             RoleLLMError: the model cannot answer.
         """
         return self._loop.wait_for(self._loop.begin(self._suggest())).strip()
+
+    def compared(self, voices: Sequence[Voice]) -> list[str]:
+        """Let several voices answer the last line; their answers in order, or why there is none.
+
+        Raises:
+            RoleLLMError: there is nothing to answer.
+        """
+        compared = self._loop.begin(self._compare(voices))
+        try:
+            answers = self._loop.wait_for(compared)
+        except KeyboardInterrupt:
+            self._loop.call(self._session.cancel)
+            answers = self._loop.wait_for(compared)
+        self._loop.begin(self._prepare_next())
+        return answers
+
+    async def _compare(self, voices: Sequence[Voice]) -> list[str]:
+        answers = ["no answer"] * len(voices)
+        async with aclosing(self._session.compare("", voices)) as events:
+            async for one in events:
+                match one.event:
+                    case MessageDone(message=message):
+                        answers[one.place] = message.text
+                    case TurnFailed(error=error):
+                        answers[one.place] = str(error)
+        return answers
 
     async def _suggest(self) -> str:
         async with aclosing(self._session.suggest_line()) as chunks:

@@ -1,7 +1,7 @@
 """The chat: one persona, one conversation."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,8 +16,10 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 from textual.worker import Worker
 
-from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.persona.from_card.conversion import with_greeting
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
@@ -31,7 +33,10 @@ from rolellm_tui.screens.copy_text import CopyScreen
 from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.tree import TreeScreen
 from rolellm_tui.slash.commands import Command, parse_prompt
-from rolellm_tui.slash.own import OwnCommand, called, own_commands
+from rolellm_tui.slash.comparing import named_voices
+from rolellm_tui.slash.exporting import export_by_name
+from rolellm_tui.slash.moves import NO_THOUGHTS, last_answer, numbered_conversation
+from rolellm_tui.slash.own import OwnCommand, OwnRun, called, own_commands
 from rolellm_tui.widgets.chat.bubble import Bubble
 from rolellm_tui.widgets.chat.command_list import CommandList
 from rolellm_tui.widgets.chat.composer import Composer
@@ -41,6 +46,7 @@ from rolellm_tui.widgets.chat.meter import Meter
 from rolellm_tui.widgets.chat.opening import ChatOpening
 from rolellm_tui.widgets.chat.quick_replies import QuickReplies
 from rolellm_tui.widgets.chat.summary_line import SummaryLine
+from rolellm_tui.widgets.chat.voice_form import VoiceChoice
 from rolellm_tui.widgets.common.copied import copied
 from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
@@ -75,6 +81,18 @@ class ChatScreen(Screen[None]):
         opening: ChatOpening
 
     @dataclass
+    class ConversationChosen(AppMessage):
+        """The user goes to another conversation."""
+
+        conversation: str
+
+    @dataclass
+    class SettingGiven(AppMessage):
+        """The user changes a setting, given by its name and value."""
+
+        text: str
+
+    @dataclass
     class ExportRequested(AppMessage):
         """The user exports the conversation."""
 
@@ -97,6 +115,8 @@ class ChatScreen(Screen[None]):
         self._provenance = ProvenanceLog()
         self._finder: MessageFinder | None = None
 
+        self.stopped: OwnRun | None = None
+        """The user's own command that has stopped."""
         self._own: tuple[OwnCommand, ...] = ()
         self._own_error: RoleLLMError | None = None
         try:
@@ -180,7 +200,7 @@ class ChatScreen(Screen[None]):
         if found := called(text, self._own):
             own, given = found
             self._prompt.take()
-            self._begin(lambda: run_own(self, own, given))
+            self._begin(lambda: run_own(self, OwnRun(own, given)))
             return
         try:
             command = parse_prompt(text, [own.name for own in self._own])
@@ -203,7 +223,7 @@ class ChatScreen(Screen[None]):
         if self.answering:
             return
         given = self._prompt.take() if event.command.takes_input else ""
-        self._begin(lambda: run_own(self, event.command, given))
+        self._begin(lambda: run_own(self, OwnRun(event.command, given)))
         self._prompt.focus()
 
     @work(group="answer", exclusive=True, exit_on_error=False)
@@ -294,6 +314,55 @@ class ChatScreen(Screen[None]):
             PersonaError: there is no such persona.
         """
         self.post_message(self.Reopened(ChatOpening(load_persona(reference))))
+
+    async def show_thoughts(self) -> None:
+        """Select the last answer, and show what the model thought before it.
+
+        Raises:
+            MessageError: there is no answer, or nothing is known about its thoughts.
+        """
+        if not last_answer(self.session).made_by.get(REASONING):
+            raise MessageError(NO_THOUGHTS)
+        await self._conversation.select_last()
+        if bubble := self._conversation.selected:
+            bubble.show_thoughts()
+
+    def begin_with_greeting(self, number: int) -> None:
+        """Begin a new conversation with a greeting of the card.
+
+        Raises:
+            PersonaError: there is no such greeting.
+        """
+        with_greeting(self._opening.persona, number)
+        opening = replace(self.opening, conversation=None, new=True, greeting=number)
+        self.post_message(self.Reopened(opening))
+
+    def compare(self, names: str) -> None:
+        """Let the named strategies or models answer the last line."""
+        self._compare([VoiceChoice(*voice) for voice in named_voices(self.session, names)])
+
+    def go_to_conversation(self, number: int) -> None:
+        """Open a conversation of the list.
+
+        Raises:
+            MessageError: there is no conversation of this number.
+        """
+        chosen = numbered_conversation(self.session.transcript.conversations(), number)
+        self.post_message(self.ConversationChosen(chosen.id))
+
+    async def export(self, file: str) -> None:
+        """Write the conversation to a file.
+
+        Raises:
+            ChatFileError: the file exists, or cannot be written.
+        """
+        session = self.session
+        path = await asyncio.to_thread(export_by_name, session.transcript, session.conversation, file)
+        self._status.show_message(f"Written to {path}.")
+
+    def change_setting(self, text: str) -> None:
+        """Change a setting; the app goes on with it."""
+        self.post_message(self.SettingGiven(text))
 
     # Keys
 
@@ -535,11 +604,15 @@ class ChatScreen(Screen[None]):
             await self.show_branch("")
             await self._conversation.go_to_message(chosen)
 
-    @work(group="compare", exclusive=True, exit_on_error=False)
-    async def action_compare(self) -> None:
+    def action_compare(self) -> None:
         """Let several strategies or models answer the text in the prompt, or the last line."""
+        self._compare([])
+
+    @work(group="compare", exclusive=True, exit_on_error=False)
+    async def _compare(self, choices: Sequence[VoiceChoice]) -> None:
+        """Compare the chosen voices; without any, the user chooses them."""
         if await self.app.push_screen_wait(
-            CompareScreen(self.session, self._prompt.text, self._provenance)
+            CompareScreen(self.session, self._prompt.text, self._provenance, choices=choices)
         ):
             self._prompt.take()
         await self._conversation.show()

@@ -1,21 +1,29 @@
 """Runs the commands that are typed into the prompt of a chat."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from rolellm_agents.errors import MessageError, RoleLLMError
-from rolellm_agents.transcript import Message
-from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import Event
 from rolellm_tui.slash.commands import CLEAR, Command, Name
-from rolellm_tui.slash.own import OwnCommand, expanded, macro_scope, step_command, stopped
+from rolellm_tui.slash.moves import (
+    begin_branch,
+    choose_branch,
+    choose_swipe,
+    numbered_message,
+    step_back,
+    step_forward,
+)
+from rolellm_tui.slash.own import NO_REST, OwnRun
 
 
 class Chat(Protocol):
     """What the commands need of the chat screen."""
 
     session: Session
+    stopped: OwnRun | None
+    """The own command that has stopped; `/rest` goes on with it."""
 
     async def say(self, text: str) -> bool:
         """Send a line; whether the answer is complete."""
@@ -44,6 +52,24 @@ class Chat(Protocol):
     def talk_with(self, reference: str) -> None:
         """Open the chat with a persona."""
 
+    async def show_thoughts(self) -> None:
+        """Show what the model thought before the last answer."""
+
+    def begin_with_greeting(self, number: int) -> None:
+        """Begin a new conversation with a greeting of the card, counted from 0."""
+
+    def compare(self, names: str) -> None:
+        """Let the named strategies or models answer the last line."""
+
+    def go_to_conversation(self, number: int) -> None:
+        """Open a conversation of the list of all conversations, counted from 1."""
+
+    async def export(self, file: str) -> None:
+        """Write the conversation to a file."""
+
+    def change_setting(self, text: str) -> None:
+        """Change a setting, given by its name and value."""
+
 
 _ACTIONS: dict[Name, str] = {
     "history": "screen.jump(-1)",
@@ -52,27 +78,40 @@ _ACTIONS: dict[Name, str] = {
     "branches": "screen.tree",
     "note": "screen.note",
     "new": "screen.new",
+    "compare": "screen.compare",
+    "conversations": "app.conversations",
+    "export": "screen.export",
+    "set": "app.settings",
     "quit": "app.quit",
 }
 """Actions of commands without an argument."""
 
 
-async def run_own(chat: Chat, own: OwnCommand, given: str) -> None:
+async def run_own(chat: Chat, run: OwnRun) -> None:
     """Run the steps of an own command until one fails.
 
     Raises:
         MessageError: a step failed; the message says which.
     """
-    if own.put:
-        chat.put(expanded(own.put, macro_scope(chat.session), given))
-        return
-    for number, step in enumerate(own.steps, 1):
+    if run.own.put:
+        chat.put(run.text_to_put(chat.session))
+    chat.stopped = None
+    while not run.is_over:
         try:
-            is_done = await run_command(chat, step_command(step, macro_scope(chat.session), given))
+            is_done = await run_command(chat, run.next_command(chat.session))
         except RoleLLMError as error:
-            raise MessageError(f"{stopped(own, number)} {error}") from error
+            chat.stopped = run
+            raise run.stopped(str(error)) from error
         if not is_done:
-            raise MessageError(stopped(own, number))
+            chat.stopped = run
+            raise run.stopped()
+        run.done += 1
+
+
+async def _run_rest(chat: Chat) -> None:
+    if chat.stopped is None or chat.stopped.is_over:
+        raise MessageError(NO_REST)
+    await run_own(chat, chat.stopped)
 
 
 async def run_command(chat: Chat, command: Command) -> bool:
@@ -90,10 +129,10 @@ async def run_command(chat: Chat, command: Command) -> bool:
         case "swipe" | "undo" | "redo" | "branch":
             await chat.show_branch(_moved(session, command))
         case "branches" if command.number:
-            await chat.show_branch(_on_branch(session, command.number))
+            await chat.show_branch(choose_branch(session, command.number))
         case "note" if command.text:
             session.set_note("" if command.text == CLEAR else command.text)
-        case name if name in _ACTIONS:
+        case name if name in _ACTIONS and not command.text and not command.number:
             await chat.perform(_ACTIONS[name])
         case _:
             await _use_screen(chat, command)
@@ -102,8 +141,24 @@ async def run_command(chat: Chat, command: Command) -> bool:
 
 async def _use_screen(chat: Chat, command: Command) -> None:
     match command.name:
+        case "rest":
+            await _run_rest(chat)
         case "write":
             await chat.suggest()
+        case "thoughts":
+            await chat.show_thoughts()
+        case "export":
+            await chat.export(command.text)
+        case "greeting":
+            chat.begin_with_greeting(command.number - 1)
+        case "conversations":
+            chat.go_to_conversation(command.number)
+        case _:
+            _pass_text(chat, command)
+
+
+def _pass_text(chat: Chat, command: Command) -> None:
+    match command.name:
         case "help":
             chat.put("/")
         case "find":
@@ -114,6 +169,10 @@ async def _use_screen(chat: Chat, command: Command) -> None:
             chat.switch(model=command.text)
         case "talk":
             chat.talk_with(command.text)
+        case "compare":
+            chat.compare(command.text)
+        case "set":
+            chat.change_setting(command.text)
 
 
 def _answer(session: Session, command: Command) -> AsyncGenerator[Event, None]:
@@ -123,51 +182,17 @@ def _answer(session: Session, command: Command) -> AsyncGenerator[Event, None]:
         case "continue":
             return session.continue_answer()
         case _:
-            return session.edit(_numbered(session.messages, command.number).id, command.text)
+            return session.edit(numbered_message(session, command.number).id, command.text)
 
 
 def _moved(session: Session, command: Command) -> str:
     """Move in the conversation; what to tell."""
     match command.name:
         case "undo":
-            return "" if session.undo() else "Nothing to undo."
+            return step_back(session)
         case "redo":
-            return "" if session.redo() else "Nothing to redo."
+            return step_forward(session)
         case "branch":
-            return f"New branch: {session.branch(_numbered(session.messages, command.number).id)}."
+            return begin_branch(session, command.number)
         case _:
-            return swiped(session, command)
-
-
-def swiped(session: Session, command: Command) -> str:
-    """Go to another swipe of the last answer; which one it is.
-
-    Raises:
-        MessageError: there is no such answer.
-    """
-    messages = session.messages
-    if not messages or messages[-1].speaker == USER:
-        raise MessageError("There is no answer yet; type a line, or /again.")
-    swipes = session.swipes(messages[-1].id)
-    current = [swipe.id for swipe in swipes].index(messages[-1].id) + 1
-    number = command.number or current + (1 if command.text == "right" else -1)
-    if not 1 <= number <= len(swipes):
-        raise MessageError(
-            f"There is no answer {number}, this is {current} of {len(swipes)}; /again generates another."
-        )
-    session.choose(swipes[number - 1].id)
-    return f"Answer {number} of {len(swipes)}."
-
-
-def _on_branch(session: Session, number: int) -> str:
-    names = list(session.branches())
-    if number > len(names):
-        raise MessageError(f"There is no branch {number}; /branches lists them.")
-    session.go_to_branch(names[number - 1])
-    return f"Now on {names[number - 1]}."
-
-
-def _numbered(messages: Sequence[Message], number: int) -> Message:
-    if number > len(messages):
-        raise MessageError(f"There is no message {number}; /history shows all.")
-    return messages[number - 1]
+            return choose_swipe(session, command)

@@ -28,12 +28,23 @@ Name = Literal[
     "strategy",
     "model",
     "talk",
+    "thoughts",
+    "greeting",
+    "compare",
+    "conversations",
+    "export",
+    "set",
+    "rest",
     "quit",
 ]
-ChoiceSet = Literal["branches", "directions", "strategies", "models", "personas", "note", "why"]
+ChoiceSet = Literal["branches", "directions", "strategies", "models", "personas", "note", "why", "settings"]
 """A set from which an argument is completed."""
 ALL = "all"
 """Argument of `/why` for the complete prompt."""
+DEFAULT = "default"
+"""Value of `/set` that resets a setting."""
+MOST_COMPARED = 4
+"""The most voices of `/compare`."""
 CLEAR = "clear"
 """Argument of `/note` that removes the note."""
 
@@ -144,6 +155,18 @@ def _perhaps_all(rest: str) -> tuple[str, int]:
     return _one_of(rest, "", ALL)
 
 
+def _names_to_compare(rest: str) -> tuple[str, int]:
+    if rest and not 2 <= len(rest.split()) <= MOST_COMPARED:
+        raise ValueError(rest)
+    return rest, 0
+
+
+def _setting(rest: str) -> tuple[str, int]:
+    if rest and len(rest.split()) < 2:
+        raise ValueError(rest)
+    return rest, 0
+
+
 def _direction_or_number(rest: str) -> tuple[str, int]:
     return _number(rest) if rest.isdecimal() else _one_of(rest, "left", "right")
 
@@ -191,6 +214,26 @@ FORMS: dict[Name, CommandForm] = {
     "strategy": CommandForm("NAME", "answer with another strategy.", _some_text, "strategies"),
     "model": CommandForm("NAME", "answer with another model.", _some_text, "models"),
     "talk": CommandForm("PERSONA", "talk with another persona.", _some_text, "personas"),
+    "thoughts": CommandForm("", "show what the model thought before the last answer.", _no_argument),
+    "greeting": CommandForm("N", "begin a new conversation with greeting N of the card.", _number),
+    "compare": CommandForm(
+        "[NAME NAME …]",
+        "let two to four strategies or models answer your last line.",
+        _names_to_compare,
+    ),
+    "conversations": CommandForm(
+        "[N]", "list the conversations, the latest first, or go to conversation N.", _perhaps_number
+    ),
+    "export": CommandForm(
+        "[FILE]", "write the conversation to a file: .md, .json, or .jsonl for SillyTavern.", _text
+    ),
+    "set": CommandForm(
+        "[NAME VALUE]",
+        f"show the settings, or change one, as in /set temperature 0.8; the value {DEFAULT} resets it.",
+        _setting,
+        "settings",
+    ),
+    "rest": CommandForm("", "run the rest of your own command that stopped.", _no_argument),
     "help": CommandForm("", "list the commands.", _no_argument),
     "quit": CommandForm("", "quit, like Ctrl-D. All messages are saved.", _no_argument),
 }

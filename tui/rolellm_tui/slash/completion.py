@@ -80,4 +80,8 @@ def _values(word: str, typed: str, choices: Callable[[ChoiceSet], Sequence[Choic
     matching = [one for one in choices(found.choices) if sought in one.word.casefold()]
     # Those that begin with the typed letters come first.
     matching.sort(key=lambda one: not one.word.casefold().startswith(sought))
-    return [Completion(f"/{word} {one.word}", one.word, one.about, True) for one in matching[:MOST]]
+    # A setting needs a value after its name.
+    end, is_whole = (" ", False) if found.choices == "settings" else ("", True)
+    return [
+        Completion(f"/{word} {one.word}{end}", one.word, one.about, is_whole) for one in matching[:MOST]
+    ]

@@ -1,24 +1,39 @@
 """The user's own commands, which `commands.yaml` defines."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from rolellm_agents.cards.macros import MacroScope, substitute
 from rolellm_agents.config.paths import user_paths
-from rolellm_agents.errors import SettingsError
-from rolellm_agents.files.yaml import parse_yaml, read_yaml
-from rolellm_agents.persona.from_card.conversion import char_name
+from rolellm_agents.errors import MessageError, SettingsError
+from rolellm_agents.files.yaml import parse_yaml, read_text
+from rolellm_agents.persona.from_card.conversion import char_name, kept_card
 from rolellm_agents.text import did_you_mean, one_line
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
 from rolellm_tui.slash.commands import FORMS, Command, parse
 
 _INPUT = re.compile(r"\{\{input\}\}", re.IGNORECASE)
+_INPUT_MARK = "\ufdd0"
+"""Stands for the input while macros are filled; it is no character of any text."""
 _ABOUT = 60
+
+
+RUN_REST = "/rest"
+NO_REST = "No command of your own has stopped, so there is no rest to run."
 
 
 def _checked_name(name: str) -> str:
@@ -40,13 +55,33 @@ def _checked_step(step: str) -> str:
             raise ValueError(
                 f"there is no command /{one_line(word, 40)}{did_you_mean(word, FORMS)} for a step"
             )
+        if "{{" not in step:
+            _check_arguments(step)
     return step
+
+
+def _check_arguments(step: str) -> None:
+    try:
+        parse(step)
+    except MessageError as error:
+        raise ValueError(str(error).removesuffix(" See /help.").removesuffix(".")) from None
+
+
+def _no_list_is_empty(given: object) -> object:
+    return () if given is None else given
 
 
 def _distinct(commands: "tuple[OwnCommand, ...]") -> "tuple[OwnCommand, ...]":
     names = [one.name for one in commands]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ValueError(f"two commands have the name {twice}")
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            problem = PydanticCustomError(
+                "value_error", "{error}", {"error": f"two commands have the name {name}"}
+            )
+            # With its place, so that the message names the line of the second one.
+            raise ValidationError.from_exception_data(
+                "commands", [InitErrorDetails(type=problem, loc=(place, "name"), input=name)]
+            )
     return commands
 
 
@@ -85,7 +120,9 @@ class OwnCommand(BaseModel):
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    commands: Annotated[tuple[OwnCommand, ...], AfterValidator(_distinct)] = ()
+    commands: Annotated[
+        tuple[OwnCommand, ...], BeforeValidator(_no_list_is_empty), AfterValidator(_distinct)
+    ] = ()
 
 
 def own_commands(path: Path | None = None) -> tuple[OwnCommand, ...]:
@@ -95,7 +132,7 @@ def own_commands(path: Path | None = None) -> tuple[OwnCommand, ...]:
         SettingsError: the file is invalid; the message names its line.
     """
     path = path or user_paths().commands_file
-    return read_yaml(path, _File, SettingsError).commands if path.exists() else ()
+    return parse_own_commands(read_text(path, SettingsError), path) if path.exists() else ()
 
 
 def parse_own_commands(text: str, path: Path) -> tuple[OwnCommand, ...]:
@@ -104,7 +141,14 @@ def parse_own_commands(text: str, path: Path) -> tuple[OwnCommand, ...]:
     Raises:
         SettingsError: the text is invalid; the message names its line.
     """
+    if not has_content(text):
+        return ()
     return parse_yaml(text, path, _File, SettingsError).commands
+
+
+def has_content(text: str) -> bool:
+    """Whether a YAML text has more than comments and blank lines."""
+    return any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
 
 
 def called(text: str, own: Sequence[OwnCommand]) -> tuple[OwnCommand, str] | None:
@@ -119,7 +163,8 @@ def called(text: str, own: Sequence[OwnCommand]) -> tuple[OwnCommand, str] | Non
 
 def expanded(template: str, scope: MacroScope, given: str) -> str:
     """Fill the macros of a text. `{{input}}` is `given`, in which macros are not replaced."""
-    return given.join(substitute(part, scope) for part in _INPUT.split(template))
+    # A mark instead of splitting the text there, because another macro may enclose the input.
+    return substitute(_INPUT.sub(_INPUT_MARK, template), scope).replace(_INPUT_MARK, given)
 
 
 def step_command(step: str, scope: MacroScope, given: str) -> Command:
@@ -133,20 +178,32 @@ def step_command(step: str, scope: MacroScope, given: str) -> Command:
     return Command("say", filled.strip()) if is_line else parse(filled)
 
 
-def macro_scope(session: Session) -> MacroScope:
-    """The values of macros in own commands."""
+def macro_scope(session: Session, variables: MutableMapping[str, str]) -> MacroScope:
+    """The values of macros in own commands; all steps of a command share the variables."""
     messages = session.messages
     persona = session.persona
     mine = [message.text for message in messages if message.speaker == USER]
     others = [message.text for message in messages if message.speaker != USER]
-    return MacroScope(
+    scope = MacroScope(
         char=char_name(persona),
         user=session.user_name,
+        persona=session.about_user,
         description=persona.description,
         last_message=messages[-1].text if messages else "",
         last_user_message=mine[-1] if mine else "",
         last_char_message=others[-1] if others else "",
         seed=len(messages),
+        variables=variables,
+    )
+    card = kept_card(persona)
+    if card is None:
+        return scope
+    # The texts of the card have macros themselves, and macros in values are not replaced.
+    return replace(
+        scope,
+        personality=substitute(card.personality, scope),
+        scenario=substitute(card.scenario, scope),
+        mes_examples=substitute(card.examples, scope),
     )
 
 
@@ -155,7 +212,44 @@ def own_help_lines(own: Sequence[OwnCommand]) -> list[str]:
     return [f"/{one.name}{' [TEXT]' if one.takes_input else ''}: {one.meaning}" for one in own]
 
 
-def stopped(own: OwnCommand, number: int) -> str:
-    """A sentence about the step at which a command stopped."""
-    step = one_line(own.steps[number - 1], _ABOUT)
-    return f"/{own.name} stopped at step {number} of {len(own.steps)}, “{step}”."
+@dataclass
+class OwnRun:
+    """A run of an own command, which goes on where it stopped."""
+
+    own: OwnCommand
+    given: str
+    """The text after the command."""
+    done: int = 0
+    """The number of steps that were run."""
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def text_to_put(self, session: Session) -> str:
+        """The text for the prompt."""
+        return expanded(self.own.put, macro_scope(session, self.variables), self.given)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all steps were run."""
+        return self.done == len(self.own.steps)
+
+    def next_command(self, session: Session) -> Command:
+        """The command of the next step.
+
+        Raises:
+            MessageError: the arguments are invalid after the macros were filled.
+        """
+        scope = macro_scope(session, self.variables)
+        return step_command(self.own.steps[self.done], scope, self.given)
+
+    def stopped(self, reason: str = "") -> MessageError:
+        """The error that says at which step the command stopped.
+
+        Args:
+            reason: why the step was not run; empty if it was run and its answer is incomplete.
+        """
+        number = self.done + 1
+        step = one_line(self.own.steps[self.done], _ABOUT)
+        self.done += not reason
+        rest = "" if self.is_over else f" {RUN_REST} runs the rest."
+        where = f"/{self.own.name} stopped at step {number} of {len(self.own.steps)}, “{step}”."
+        return MessageError(f"{where}{f' {reason}' if reason else ''}{rest}")

@@ -14,7 +14,7 @@ from rolellm_agents.errors import SettingsError
 from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_agents.text import one_line
 from rolellm_tui.slash.commands import FORMS
-from rolellm_tui.slash.own import own_commands, parse_own_commands
+from rolellm_tui.slash.own import OwnCommand, has_content, own_commands, parse_own_commands
 
 _SAME = {"/continue": "/continue", "/regenerate": "/again"}
 """Commands of SillyTavern without arguments, and ours."""
@@ -51,14 +51,56 @@ def import_quick_replies(path: Path) -> ImportedReplies:
     notes: list[str] = []
     items = list(_converted(document["qrList"], names, notes))
     if items:
-        before = target.read_text(encoding="utf-8-sig").rstrip() if target.exists() else ""
-        listed = yaml.safe_dump(items, allow_unicode=True, sort_keys=False, width=97)
-        added = "".join(f"  {line}\n" if line else "\n" for line in listed.splitlines())
-        text = f"{before or 'commands:'}\n{added}"
-        parse_own_commands(text, target)
+        before = target.read_text(encoding="utf-8-sig") if target.exists() else ""
+        text = _appended(before, items)
+        _check_appended(text, before, items, target)
         make_folder(target.parent)
         write_atomically(target, text, SettingsError, private=True)
     return ImportedReplies(tuple(item["name"] for item in items), tuple(notes))
+
+
+def _appended(before: str, items: list[dict[str, Any]]) -> str:
+    """The text of a file with further commands; comments and order stay."""
+    if not has_content(before):
+        return f"{before.rstrip()}\ncommands:\n{_indented(items, 2)}".lstrip("\n")
+    root = yaml.compose(before, Loader=yaml.SafeLoader)
+    listed = root.value[0][1] if isinstance(root, yaml.MappingNode) and root.value else None
+    if isinstance(listed, yaml.SequenceNode) and listed.flow_style:
+        bracket = listed.end_mark.index - 1
+        comma = ", " if listed.value else ""
+        added = ", ".join(json.dumps(item, ensure_ascii=False) for item in items)
+        return f"{before[:bracket]}{comma}{added}{before[bracket:]}"
+    column = listed.start_mark.column if isinstance(listed, yaml.SequenceNode) else 2
+    return f"{before.rstrip()}\n{_indented(items, column)}"
+
+
+def _indented(items: list[dict[str, Any]], column: int) -> str:
+    listed = yaml.safe_dump(items, allow_unicode=True, sort_keys=False, width=97)
+    return "".join(f"{' ' * column}{line}\n" if line else "\n" for line in listed.splitlines())
+
+
+def _check_appended(text: str, before: str, items: list[dict[str, Any]], target: Path) -> None:
+    """Check that the file has its old commands and the new ones.
+
+    Raises:
+        SettingsError: it has not, because of how the file is written.
+    """
+    wanted = (*parse_own_commands(before, target), *(OwnCommand(**item) for item in items))
+    try:
+        is_whole = parse_own_commands(text, target) == wanted
+    except SettingsError:
+        is_whole = False
+    if not is_whole:
+        raise SettingsError(
+            f"Commands cannot be appended to {target} as it is written; write one “- name: …” below the "
+            "other, and nothing after the last."
+        )
+
+
+def quick_reply_sets(source: Path) -> list[Path]:
+    """The Quick Reply sets in a folder and its subfolders; for a file, the file itself if it is one."""
+    files = sorted(source.rglob("*.json")) if source.is_dir() else [source]
+    return [file for file in files if file.is_file() and is_quick_reply_set(file)]
 
 
 def _document(path: Path) -> dict[str, Any] | None:

@@ -9,7 +9,13 @@ import typer
 
 from rolellm_tui.cli.chat.arguments import repeated_arguments
 from rolellm_tui.cli.chat.say import exchange, read_input, run
-from rolellm_tui.cli.options import SessionOptions, session_opener, with_option_groups
+from rolellm_tui.cli.options import (
+    SessionOptions,
+    overriding,
+    overriding_flags,
+    session_opener,
+    with_option_groups,
+)
 from rolellm_tui.cli.scene.options import SceneOptions, open_ensemble
 from rolellm_tui.cli.transcripts import open_transcript
 from rolellm_tui.output import print_text
@@ -18,19 +24,9 @@ if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.chat.session import Session
-    from rolellm_tui.screens.settings import Override
     from rolellm_tui.sessions import OpenSession
     from rolellm_tui.staging import OpenStage
 
-_OVERRIDES = {
-    "model": ("model", "--model"),
-    "strategy": ("strategy", "--strategy"),
-    "temperature": ("temperature", "--temperature"),
-    "max_tokens": ("max_tokens", "--max-tokens"),
-    "recall_method": ("recall", "--recall"),
-    "embeddings": ("embeddings", "--embeddings"),
-}
-"""Settings that an option overrides: the field of `SessionOptions` and the option's name."""
 _FIRST_PERSONA = "sherlock-holmes"
 _FIRST_LINE = {"en": "Who are you?", "zh": "你是谁？"}
 """The sample question, for runs without a terminal and without input."""
@@ -114,7 +110,7 @@ def chat(
         elif as_lines:
             from rolellm_tui.plain.chat import talk_plainly
 
-            talk_plainly(*open_first(), transcript, open_chat)
+            talk_plainly(*open_first(), transcript, open_chat, overridden=overriding_flags(options))
         elif has_screen():
             from rolellm_tui.staging import stage_opener
 
@@ -159,6 +155,7 @@ def _run_app(
     from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_tui.app import RoleApp
     from rolellm_tui.habits import AppHabits
+    from rolellm_tui.screens.settings import Override
     from rolellm_tui.widgets.library.portrait import find_pixels
 
     settings = load_settings()
@@ -172,7 +169,7 @@ def _run_app(
         theme=settings.theme,
         user=current_user_persona(settings).name,
         habits=AppHabits.of(settings),
-        flags=_overrides(options),
+        flags={name: Override(*given) for name, given in overriding(options).items()},
         open_stage=open_stage,
     )
     failure = app.run()
@@ -180,17 +177,6 @@ def _run_app(
         raise failure
     if app.return_code:
         raise typer.Exit(app.return_code)
-
-
-def _overrides(options: SessionOptions) -> "dict[str, Override]":
-    """The settings that the command line overrides."""
-    from rolellm_tui.screens.settings import Override
-
-    return {
-        setting: Override(flag, value)
-        for setting, (field, flag) in _OVERRIDES.items()
-        if (value := getattr(options, field)) is not None
-    }
 
 
 def has_screen() -> bool:

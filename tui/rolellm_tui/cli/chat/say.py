@@ -80,7 +80,14 @@ def say(
         if interactive:
             from rolellm_tui.plain.chat import talk_plainly
 
-            talk_plainly(addressee, session, transcript, session_opener(transcript, options), first=line)
+            talk_plainly(
+                addressee,
+                session,
+                transcript,
+                session_opener(transcript, options),
+                first=line,
+                overridden=overriding_flags(options),
+            )
             return
         if note := session.voice.prompting.note:
             complain(note)

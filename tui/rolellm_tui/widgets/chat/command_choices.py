@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rolellm_agents.config.settings import Settings
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.models.catalog import PROVIDERS
 from rolellm_agents.models.names import named_models
@@ -50,5 +51,7 @@ class CommandChoices:
                 return [Choice("left", "the previous answer"), Choice("right", "the next answer")]
             case "note":
                 return [Choice(CLEAR, "remove the note")]
+            case "settings":
+                return [Choice(setting) for setting in Settings.model_fields]
             case "why":
                 return [Choice(ALL, "the complete prompt")]
