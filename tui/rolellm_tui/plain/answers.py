@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 
 from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.transcript import Message
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone, Prompted, TokenDelta, TurnFailed, Waiting
@@ -36,7 +37,7 @@ class Answers:
         """
         return self._loop.wait_for(self._loop.begin(self._suggest())).strip()
 
-    def compared(self, voices: Sequence[Voice]) -> list[str]:
+    def compared(self, voices: Sequence[Voice]) -> list[Message | str]:
         """Let several voices answer the last line; their answers in order, or why there is none.
 
         Raises:
@@ -51,13 +52,13 @@ class Answers:
         self._loop.begin(self._prepare_next())
         return answers
 
-    async def _compare(self, voices: Sequence[Voice]) -> list[str]:
-        answers = ["no answer"] * len(voices)
+    async def _compare(self, voices: Sequence[Voice]) -> list[Message | str]:
+        answers: list[Message | str] = ["It was stopped."] * len(voices)
         async with aclosing(self._session.compare("", voices)) as events:
             async for one in events:
                 match one.event:
                     case MessageDone(message=message):
-                        answers[one.place] = message.text
+                        answers[one.place] = message
                     case TurnFailed(error=error):
                         answers[one.place] = str(error)
         return answers

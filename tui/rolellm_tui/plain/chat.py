@@ -16,7 +16,6 @@ from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.persona.from_card.conversion import with_greeting
 from rolellm_agents.text import plain, replace_surrogates
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_agents.transcript.message import USER
@@ -39,6 +38,7 @@ from rolellm_tui.slash.moves import (
     numbered_message,
     step_back,
     step_forward,
+    with_numbered_greeting,
 )
 from rolellm_tui.slash.own import NO_REST, OwnCommand, OwnRun, called, own_commands, own_help_lines
 from rolellm_tui.slash.settings import change_setting, setting_lines
@@ -234,9 +234,13 @@ class PlainChat:
             raise MessageError("Name two to four strategies or models, as in /compare zero-shot system.")
         voices = voices_to_compare(self._session, command.text)
         compared = self._answers.compared(voices)
-        for number, (name, answer) in enumerate(zip(command.text.split(), compared, strict=True), 1):
-            yield f"{number}. {name}: {answer}"
-        yield "The first answer is kept; /swipe N chooses another."
+        swipes = [swipe.id for swipe in self._session.swipes(last_answer(self._session).id)]
+        for name, answer in zip(command.text.split(), compared, strict=True):
+            if isinstance(answer, str):
+                yield f"{name} could not answer. {answer}"
+            else:
+                yield f"{swipes.index(answer.id) + 1}. {name}: {answer.text}"
+        yield "The first of them is kept; /swipe with another number keeps that one."
 
     def _write(self, _: Command) -> Iterable[str]:
         line = self._answers.suggested_line()
@@ -267,12 +271,11 @@ class PlainChat:
     def _set(self, command: Command) -> Iterable[str]:
         if not command.text:
             return setting_lines()
-        printed: list[str] = []
 
         def apply(name: str) -> None:
             # A new setting takes precedence over what an earlier command has chosen.
             self._options.pop(name, None)
-            printed.extend(self._go_on(self._persona, self._session.conversation))
+            self._go_on(self._persona, self._session.conversation)
 
         chosen = dict(self._options)
         try:
@@ -280,11 +283,10 @@ class PlainChat:
         except RoleLLMError:
             self._options = chosen
             raise
-        return ["Saved.", *printed]
+        return ["Saved."]
 
     def _greet(self, command: Command) -> Iterable[str]:
-        persona = with_greeting(self._persona, command.number - 1)
-        return self._go_on(persona, None)
+        return self._go_on(with_numbered_greeting(self._persona, command.number), None)
 
     def _go_on(self, persona: Persona, conversation: str | None, **options: str) -> Iterable[str]:
         """Open another session; the present one stays if that fails."""

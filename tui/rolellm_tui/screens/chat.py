@@ -19,7 +19,6 @@ from textual.worker import Worker
 from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.persona.from_card.conversion import with_greeting
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
@@ -35,7 +34,7 @@ from rolellm_tui.screens.tree import TreeScreen
 from rolellm_tui.slash.commands import Command, parse_prompt
 from rolellm_tui.slash.comparing import named_voices
 from rolellm_tui.slash.exporting import export_by_name
-from rolellm_tui.slash.moves import NO_THOUGHTS, last_answer, numbered_conversation
+from rolellm_tui.slash.moves import NO_THOUGHTS, last_answer, numbered_conversation, with_numbered_greeting
 from rolellm_tui.slash.own import OwnCommand, OwnRun, called, own_commands
 from rolellm_tui.widgets.chat.bubble import Bubble
 from rolellm_tui.widgets.chat.command_list import CommandList
@@ -328,13 +327,13 @@ class ChatScreen(Screen[None]):
             bubble.show_thoughts()
 
     def begin_with_greeting(self, number: int) -> None:
-        """Begin a new conversation with a greeting of the card.
+        """Begin a new conversation with a greeting of the card, counted from 1.
 
         Raises:
-            PersonaError: there is no such greeting.
+            MessageError: there is no such greeting.
         """
-        with_greeting(self._opening.persona, number)
-        opening = replace(self.opening, conversation=None, new=True, greeting=number)
+        with_numbered_greeting(self._opening.persona, number)
+        opening = replace(self.opening, conversation=None, new=True, greeting=number - 1)
         self.post_message(self.Reopened(opening))
 
     def compare(self, names: str) -> None:

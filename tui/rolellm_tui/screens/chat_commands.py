@@ -56,7 +56,7 @@ class Chat(Protocol):
         """Show what the model thought before the last answer."""
 
     def begin_with_greeting(self, number: int) -> None:
-        """Begin a new conversation with a greeting of the card, counted from 0."""
+        """Begin a new conversation with a greeting of the card, counted from 1."""
 
     def compare(self, names: str) -> None:
         """Let the named strategies or models answer the last line."""
@@ -150,7 +150,7 @@ async def _use_screen(chat: Chat, command: Command) -> None:
         case "export":
             await chat.export(command.text)
         case "greeting":
-            chat.begin_with_greeting(command.number - 1)
+            chat.begin_with_greeting(command.number)
         case "conversations":
             chat.go_to_conversation(command.number)
         case _:

@@ -71,6 +71,12 @@ class CommandForm:
     """The set from which the argument is completed."""
 
 
+OPENING: frozenset[Name] = frozenset(
+    {"new", "strategy", "model", "talk", "greeting", "conversations", "set", "quit"}
+)
+"""Commands that leave the chat or open it anew."""
+
+
 def parse(line: str, known: Iterable[str] = ()) -> Command:
     """Parse a line. A slash starts a command, two slashes stand for one, other lines are sent.
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from rolellm_agents.errors import MessageError
+from rolellm_agents.persona import Persona
+from rolellm_agents.persona.from_card.conversion import greetings_of, with_greeting
 from rolellm_agents.transcript import ConversationSummary, Message
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
@@ -33,6 +35,19 @@ def numbered_conversation(listed: Sequence[ConversationSummary], number: int) ->
     if not 1 <= number <= len(listed):
         raise MessageError(f"There is no conversation {number}; /conversations lists them.")
     return listed[number - 1]
+
+
+def with_numbered_greeting(persona: Persona, number: int) -> Persona:
+    """The persona with the greeting of a number, counted from 1.
+
+    Raises:
+        MessageError: there is no such greeting.
+    """
+    count = len(greetings_of(persona))
+    if not 1 <= number <= count:
+        known = f"greetings 1 to {count}" if count > 1 else "one greeting" if count else "no greeting"
+        raise MessageError(f"There is no greeting {number}; {persona.name} has {known}.")
+    return with_greeting(persona, number - 1)
 
 
 def last_answer(session: Session) -> Message:

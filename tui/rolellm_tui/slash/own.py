@@ -24,7 +24,7 @@ from rolellm_agents.persona.from_card.conversion import char_name, kept_card
 from rolellm_agents.text import did_you_mean, one_line
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
-from rolellm_tui.slash.commands import FORMS, Command, parse
+from rolellm_tui.slash.commands import FORMS, OPENING, Command, parse
 
 _INPUT = re.compile(r"\{\{input\}\}", re.IGNORECASE)
 _INPUT_MARK = "\ufdd0"
@@ -55,6 +55,8 @@ def _checked_step(step: str) -> str:
             raise ValueError(
                 f"there is no command /{one_line(word, 40)}{did_you_mean(word, FORMS)} for a step"
             )
+        if word.casefold() == "rest":
+            raise ValueError(f"{RUN_REST} cannot be a step")
         if "{{" not in step:
             _check_arguments(step)
     return step
@@ -65,6 +67,14 @@ def _check_arguments(step: str) -> None:
         parse(step)
     except MessageError as error:
         raise ValueError(str(error).removesuffix(" See /help.").removesuffix(".")) from None
+
+
+def _opens_at_most_at_the_end(steps: tuple[str, ...]) -> tuple[str, ...]:
+    for step in steps[:-1]:
+        word = step[1:].split(maxsplit=1)[0].casefold() if step.startswith("/") else ""
+        if word in OPENING:
+            raise ValueError(f"/{word} opens another chat, so it can only be the last step")
+    return steps
 
 
 def _no_list_is_empty(given: object) -> object:
@@ -93,7 +103,10 @@ class OwnCommand(BaseModel):
     name: Annotated[str, AfterValidator(_checked_name)]
     about: str = ""
     """Shown in the list of commands."""
-    steps: tuple[Annotated[str, AfterValidator(_checked_step)], ...] = ()
+    steps: Annotated[
+        tuple[Annotated[str, AfterValidator(_checked_step)], ...],
+        AfterValidator(_opens_at_most_at_the_end),
+    ] = ()
     """Lines and built-in commands, which run one after another."""
     put: str = ""
     """A text for the prompt, which is not sent."""

@@ -14,6 +14,7 @@ from rolellm_tui.cli.options import (
     JsonOption,
     SessionOptions,
     open_session,
+    overriding_flags,
     session_opener,
     with_option_groups,
 )
