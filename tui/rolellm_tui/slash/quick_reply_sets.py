@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,16 @@ def _indented(items: list[dict[str, Any]], column: int) -> str:
     return "".join(f"{' ' * column}{line}\n" if line else "\n" for line in listed.splitlines())
 
 
+def _settled(commands: Iterable[OwnCommand]) -> list[OwnCommand]:
+    """The commands without line breaks at the ends of texts, which a block scalar at the end may gain."""
+    return [
+        one.model_copy(
+            update={"put": one.put.rstrip("\n"), "steps": tuple(step.rstrip("\n") for step in one.steps)}
+        )
+        for one in commands
+    ]
+
+
 def _check_appended(text: str, before: str, items: list[dict[str, Any]], target: Path) -> None:
     """Check that the file has its old commands and the new ones.
 
@@ -87,7 +97,7 @@ def _check_appended(text: str, before: str, items: list[dict[str, Any]], target:
     """
     wanted = (*parse_own_commands(before, target), *(OwnCommand(**item) for item in items))
     try:
-        is_whole = parse_own_commands(text, target) == wanted
+        is_whole = _settled(parse_own_commands(text, target)) == _settled(wanted)
     except SettingsError:
         is_whole = False
     if not is_whole:
