@@ -12,7 +12,7 @@ from helpers.user_files import ADA, write_config, write_persona
 
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import load_settings
-from rolellm_agents.errors import SettingsError
+from rolellm_agents.errors import SettingsError, StorageError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import load_persona
 from rolellm_agents.transcript import Transcript
@@ -202,7 +202,7 @@ def test_a_file_without_commands_is_no_mistake(text: str) -> None:
         "commands:\n- name: a\n  put: x\n# The end.\n",
         "commands:\n    - name: a\n      put: x\n",
         "commands: [{name: a, put: x}]\n",
-        "commands:\n  - name: a\n    put: |\n      x\n      y",
+        "commands:\n  - name: a\n    put: |\n      x\n      y\n",
     ],
 )
 def test_sets_of_a_folder_are_appended_to_any_layout(text: str, tmp_path: Path) -> None:
@@ -249,6 +249,9 @@ async def test_the_app_compares_by_name_exports_and_changes_a_setting(
         await say(pilot, "/thoughts")
         await until(pilot, lambda: "did not think" in status(pilot))
         prompt(pilot).text = ""
+        await say(pilot, "/set temperature 9")
+        await until(pilot, lambda: "must be at most 5" in status(pilot) and not answering(pilot))
+        assert prompt(pilot).text == "/set temperature 9"
         await say(pilot, "/set temperature 0.5")
         await until(pilot, lambda: load_settings().temperature == 0.5)
         await until(pilot, lambda: screen(pilot) == "ChatScreen" and len(bubbles(pilot)) == 3)
@@ -269,3 +272,23 @@ async def test_the_app_runs_the_rest_of_a_command(transcript: Transcript) -> Non
         await until(pilot, lambda: "/rest runs the rest" in status(pilot) and not answering(pilot))
         await say(pilot, "/rest")
         await until(pilot, lambda: "stopped at step 2 of 3" in status(pilot) and not answering(pilot))
+
+
+async def test_a_step_that_could_not_be_sent_is_in_the_rest_and_not_in_the_prompt(
+    transcript: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_own('commands:\n  - name: greet\n    steps:\n      - "Hello, {{input}}."\n')
+    async with app(transcript).run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and not answering(pilot))
+
+        def full(*_: object, **__: object) -> None:
+            raise StorageError("The disk is full.")
+
+        with monkeypatch.context() as failing:
+            failing.setattr(Transcript, "append", full)
+            await say(pilot, "/greet Ada")
+            await until(pilot, lambda: "The disk is full. /rest" in status(pilot) and not answering(pilot))
+        assert prompt(pilot).text == "/rest"
+        await pilot.press("enter")
+        await until(pilot, lambda: len(bubbles(pilot)) == 3 and not answering(pilot))
+        assert bubbles(pilot)[1][1] == "Hello, Ada."

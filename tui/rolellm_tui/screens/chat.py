@@ -36,6 +36,7 @@ from rolellm_tui.slash.comparing import named_voices
 from rolellm_tui.slash.exporting import export_by_name
 from rolellm_tui.slash.moves import NO_THOUGHTS, last_answer, numbered_conversation, with_numbered_greeting
 from rolellm_tui.slash.own import OwnCommand, OwnRun, called, own_commands
+from rolellm_tui.slash.settings import read_change
 from rolellm_tui.widgets.chat.bubble import Bubble
 from rolellm_tui.widgets.chat.command_list import CommandList
 from rolellm_tui.widgets.chat.composer import Composer
@@ -360,7 +361,12 @@ class ChatScreen(Screen[None]):
         self._status.show_message(f"Written to {path}.")
 
     def change_setting(self, text: str) -> None:
-        """Change a setting; the app goes on with it."""
+        """Change a setting; the app goes on with it.
+
+        Raises:
+            SettingsError: there is no such setting, or its value is invalid.
+        """
+        read_change(text)
         self.post_message(self.SettingGiven(text))
 
     # Keys

@@ -15,7 +15,7 @@ from rolellm_tui.slash.moves import (
     step_back,
     step_forward,
 )
-from rolellm_tui.slash.own import NO_REST, OwnRun
+from rolellm_tui.slash.own import NO_REST, RUN_REST, OwnRun
 
 
 class Chat(Protocol):
@@ -101,6 +101,9 @@ async def run_own(chat: Chat, run: OwnRun) -> None:
             is_done = await run_command(chat, run.next_command(chat.session))
         except RoleLLMError as error:
             chat.stopped = run
+            if run.says_next:
+                # Instead of the line, which the rest has too: it would be sent twice.
+                chat.put(RUN_REST)
             raise run.stopped(str(error)) from error
         if not is_done:
             chat.stopped = run

@@ -245,6 +245,12 @@ class OwnRun:
         """Whether all steps were run."""
         return self.done == len(self.own.steps)
 
+    @property
+    def says_next(self) -> bool:
+        """Whether the next step is a line, not a command."""
+        step = self.own.steps[self.done]
+        return not step.startswith("/") or step.startswith("//")
+
     def next_command(self, session: Session) -> Command:
         """The command of the next step.
 
@@ -262,7 +268,8 @@ class OwnRun:
         """
         number = self.done + 1
         step = one_line(self.own.steps[self.done], _ABOUT)
-        self.done += not reason
+        if not reason:
+            self.done += 1
         rest = "" if self.is_over else f" {RUN_REST} runs the rest."
         where = f"/{self.own.name} stopped at step {number} of {len(self.own.steps)}, “{step}”."
         return MessageError(f"{where}{f' {reason}' if reason else ''}{rest}")

@@ -23,6 +23,19 @@ def setting_lines() -> list[str]:
     return [f"{name}: {DEFAULT if value in (None, '') else value}" for name, value in values.items()]
 
 
+def read_change(text: str) -> tuple[str, object]:
+    """The name of a setting and its new value; None resets it.
+
+    Raises:
+        SettingsError: there is no such setting, or its value is invalid.
+    """
+    name, given = text.split(maxsplit=1)
+    value = check_setting(name, given) if given.casefold() != DEFAULT else None
+    if name == "you" and value:
+        find_user_persona(str(value))
+    return name, value
+
+
 def change_setting(
     text: str, apply: Callable[[str], None], overridden: Mapping[str, str] | None = None
 ) -> None:
@@ -37,12 +50,9 @@ def change_setting(
         SettingsError: there is no such setting, its value is invalid, or something overrides it.
         RoleLLMError: the new value cannot be used, for example because there is no such model.
     """
-    name, given = text.split(maxsplit=1)
-    value = None if given.casefold() == DEFAULT else check_setting(name, given)
+    name, value = read_change(text)
     if by := {**given_by_environment(), **(overridden or {})}.get(name):
         raise SettingsError(f"{by} overrides the setting {name}; leave it out and start again.")
-    if name == "you" and value:
-        find_user_persona(str(value))
     before = write_settings({name: value})
     try:
         apply(name)
