@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from textual import work
 from textual.app import App, SystemCommand
@@ -24,7 +24,6 @@ from rolellm_agents.scene import LoadedScene, agreed, cast_scene, without_models
 from rolellm_agents.scene.file_models import file_models
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
-from rolellm_graphs.chat.session import Session
 from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
 from rolellm_tui.habits import AppHabits
@@ -41,6 +40,8 @@ from rolellm_tui.screens.scene import SceneScreen
 from rolellm_tui.screens.scenes import ScenesScreen
 from rolellm_tui.screens.settings import Override, SettingsScreen
 from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
+from rolellm_tui.sessions import OpenSession
+from rolellm_tui.slash.settings import change_setting
 from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble
 from rolellm_tui.widgets.chat.opening import ChatOpening
 from rolellm_tui.widgets.chat.prompt import PromptInput
@@ -48,31 +49,6 @@ from rolellm_tui.widgets.common.notice import Notice
 
 if TYPE_CHECKING:
     from rolellm_tui.widgets.library.portrait import PixelWidget
-
-
-class OpenSession(Protocol):
-    """Opens sessions with the options of the command line and the settings."""
-
-    def __call__(
-        self,
-        persona: Persona,
-        conversation: str | None,
-        /,
-        *,
-        strategy: str | None = None,
-        model: str | None = None,
-    ) -> Session:
-        """Open a session.
-
-        Args:
-            persona: the persona to talk with.
-            conversation: the id of a conversation to resume; None starts a new one.
-            strategy: the strategy's name; None for the default.
-            model: the model's name or spec; None for the default.
-
-        Raises:
-            RoleLLMError: the session cannot be opened.
-        """
 
 
 _TERMINAL_SECONDS = 1.0
@@ -217,6 +193,40 @@ class RoleApp(App[RoleLLMError]):
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
         """Start a new conversation with the same persona."""
         self._open(ChatOpening(event.persona, new=True))
+
+    def on_chat_screen_reopened(self, event: ChatScreen.Reopened) -> None:
+        """Go on with other options or another persona."""
+        self._open(event.opening)
+
+    def on_chat_screen_conversation_chosen(self, event: ChatScreen.ConversationChosen) -> None:
+        """Open another conversation."""
+        self.go_on_with(event.conversation)
+
+    def on_chat_screen_setting_given(self, event: ChatScreen.SettingGiven) -> None:
+        """Save a setting, and go on with it."""
+        try:
+            overridden = {name: override.by for name, override in self._flags.items()}
+            change_setting(event.text, self._apply_setting, overridden)
+        except RoleLLMError as error:
+            self._complain(error)
+
+    def _apply_setting(self, name: str) -> None:
+        """Go on with a changed setting.
+
+        Raises:
+            RoleLLMError: the chat cannot be opened with it.
+        """
+        if isinstance(self.screen, ChatScreen):
+            opening = self.screen.opening
+            # A new setting takes precedence over what was chosen for this chat.
+            strategy = None if name == "strategy" else opening.strategy
+            model = None if name == "model" else opening.model
+            self._show(self._chat(replace(opening, strategy=strategy, model=model)))
+        self._take_name()
+        self._take_habits()
+        theme = load_settings().theme
+        if theme in self.available_themes:
+            self.theme = theme
 
     def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
         """Sort the library by most recent conversation, and show all of it."""

@@ -89,6 +89,7 @@ class Session(ConversationCursor):
         """
         super().__init__(transcript, conversation)
         self.user_name = user_name
+        self.about_user = about_user
         self._voice_options: dict[str, Any] = {
             "user": user_name,
             "about_user": about_user,

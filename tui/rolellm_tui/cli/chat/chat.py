@@ -2,7 +2,6 @@
 
 import os
 import sys
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,13 @@ import typer
 
 from rolellm_tui.cli.chat.arguments import repeated_arguments
 from rolellm_tui.cli.chat.say import exchange, read_input, run
-from rolellm_tui.cli.options import SessionOptions, open_session, with_option_groups
+from rolellm_tui.cli.options import (
+    SessionOptions,
+    overriding,
+    overriding_flags,
+    session_opener,
+    with_option_groups,
+)
 from rolellm_tui.cli.scene.options import SceneOptions, open_ensemble
 from rolellm_tui.cli.transcripts import open_transcript
 from rolellm_tui.output import print_text
@@ -19,19 +24,9 @@ if TYPE_CHECKING:
     from rolellm_agents.persona import Persona
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.chat.session import Session
-    from rolellm_tui.app import OpenSession
-    from rolellm_tui.screens.settings import Override
+    from rolellm_tui.sessions import OpenSession
     from rolellm_tui.staging import OpenStage
 
-_OVERRIDES = {
-    "model": ("model", "--model"),
-    "strategy": ("strategy", "--strategy"),
-    "temperature": ("temperature", "--temperature"),
-    "max_tokens": ("max_tokens", "--max-tokens"),
-    "recall_method": ("recall", "--recall"),
-    "embeddings": ("embeddings", "--embeddings"),
-}
-"""Settings that an option overrides: the field of `SessionOptions` and the option's name."""
 _FIRST_PERSONA = "sherlock-holmes"
 _FIRST_LINE = {"en": "Who are you?", "zh": "你是谁？"}
 """The sample question, for runs without a terminal and without input."""
@@ -99,20 +94,11 @@ def chat(
         first = with_greeting(first, greeting)
 
     with open_transcript() as transcript:
+        open_chat = session_opener(transcript, options)
 
-        def open_chat(
-            chosen: "Persona",
-            conversation: str | None,
-            *,
-            strategy: str | None = options.strategy,
-            model: str | None = options.model,
-        ) -> "Session":
-            given = replace(options, strategy=strategy, model=model)
-            return open_session(chosen, transcript, given, conversation=conversation)
-
-        def open_first() -> "Session":
+        def open_first() -> "tuple[Persona, Session]":
             one = first or load_persona(_FIRST_PERSONA)
-            return open_chat(one, None if new else _latest(transcript, one))
+            return one, open_chat(one, None if new else _latest(transcript, one))
 
         if web:
             from rolellm_tui.web.server import serve
@@ -124,7 +110,7 @@ def chat(
         elif as_lines:
             from rolellm_tui.plain.chat import talk_plainly
 
-            talk_plainly(open_first(), transcript)
+            talk_plainly(*open_first(), transcript, open_chat, overridden=overriding_flags(options))
         elif has_screen():
             from rolellm_tui.staging import stage_opener
 
@@ -140,7 +126,7 @@ def chat(
             open_scene = stage_opener(transcript, cast, seed=options.seed)
             _run_app(open_chat, open_scene, transcript, first=first, new=new, options=options)
         else:
-            run(_talk_in_lines(open_first()))
+            run(_talk_in_lines(open_first()[1]))
 
 
 def _run_app(
@@ -170,6 +156,7 @@ def _run_app(
     from rolellm_tui.app import RoleApp
     from rolellm_tui.habits import AppHabits
     from rolellm_tui.places import place_in_environment
+    from rolellm_tui.screens.settings import Override
     from rolellm_tui.widgets.library.portrait import find_pixels
 
     settings = load_settings()
@@ -183,7 +170,7 @@ def _run_app(
         theme=settings.theme,
         user=current_user_persona(settings).name,
         habits=AppHabits.of(settings),
-        flags=_overrides(options),
+        flags={name: Override(*given) for name, given in overriding(options).items()},
         open_stage=open_stage,
         back_to=place_in_environment(),
     )
@@ -192,17 +179,6 @@ def _run_app(
         raise failure
     if app.return_code:
         raise typer.Exit(app.return_code)
-
-
-def _overrides(options: SessionOptions) -> "dict[str, Override]":
-    """The settings that the command line overrides."""
-    from rolellm_tui.screens.settings import Override
-
-    return {
-        setting: Override(flag, value)
-        for setting, (field, flag) in _OVERRIDES.items()
-        if (value := getattr(options, field)) is not None
-    }
 
 
 def has_screen() -> bool:
