@@ -83,7 +83,7 @@ class _Editor:
     def _value(self, node: yaml.Node, wanted: Any, replace: Callable[[], None]) -> None:
         """Edit inside of a collection where possible; else call `replace`."""
         if plain_data(node) == wanted and type(plain_data(node)) is type(wanted):
-            return
+            return None
         if self._is_fine and isinstance(node, yaml.MappingNode) and isinstance(wanted, dict) and wanted:
             if not node.flow_style:
                 return self._mapping(node, wanted)
@@ -115,7 +115,9 @@ class _Editor:
             elif self._is_first_of_item(node, key):
                 raise _CannotEditError  # its line holds the dash as well
             else:
-                self._edits.append(_Edit(self._line_start(key), self._line_end(_end(self._text, value)), ""))
+                self._edits.append(
+                    _Edit(self._line_start(key), self._line_end(_end(self._text, value)), "")
+                )
         added = {name: value for name, value in wanted.items() if name not in present}
         if added:
             self._append(node.value[-1][1], _dump(added), node.start_mark.column)
@@ -151,7 +153,9 @@ class _Editor:
                 else:
                     self._insert(self._dash(node, node.value[0]), dumped, column)
 
-    def _item_replacement(self, node: yaml.SequenceNode, item: yaml.Node, wanted: Any) -> Callable[[], None]:
+    def _item_replacement(
+        self, node: yaml.SequenceNode, item: yaml.Node, wanted: Any
+    ) -> Callable[[], None]:
         def replace() -> None:
             column = node.start_mark.column
             dumped = _restyled(None, item, wanted, _WIDTH - column)[1:]
@@ -221,7 +225,7 @@ def _end(text: str, node: yaml.Node) -> int:
     if isinstance(node, yaml.ScalarNode):
         start, end = node.start_mark.index, node.end_mark.index
         return start + len(text[start:end].rstrip()) if node.style in ("|", ">") else int(end)
-    if node.flow_style or not node.value:
+    if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
         return int(node.end_mark.index)
     last = node.value[-1]
     return _end(text, last[1] if isinstance(last, tuple) else last)
@@ -296,4 +300,3 @@ def _represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 _Dumper.add_representer(str, _represent)
 _Dumper.add_representer(_Text, _represent)
-

@@ -58,7 +58,8 @@ def test_an_equal_text_stays() -> None:
     [
         (("name",), "Eve", "name: 'Ada'   # never", "name: 'Eve'   # never"),
         (("source", "year"), 1844, "year: 1843}  # M", "year: 1844}  # M"),
-        (("description",), "Ada counts.", ">-  # for the model\n  Ada is a mathematician\n  and writes notes.",
+        (("description",), "Ada counts.",
+         ">-  # for the model\n  Ada is a mathematician\n  and writes notes.",
          ">-  # for the model\n  Ada counts."),
         (("tags",), ["a"], 'tags: [cartographer, "numbers"]', "tags: [a]"),
         (("catchphrases",), ["Indeed.", "New.", "It weaves."], "  - 'It", "  - New.\n  - 'It"),
@@ -105,7 +106,9 @@ def test_random_edits_are_read_as_wanted_and_keep_all_other_keys(edits: list[tup
         assert plain_data(text) == wanted
         untouched = [key for key in wanted if before.get(key) == wanted[key]]
         assert _chunks(text, untouched) == _chunks(old, untouched)
-        assert all(line in text for line in ("# Ada, as she was in 1843.", "# Examples follow.", "# The end."))
+        assert all(
+            line in text for line in ("# Ada, as she was in 1843.", "# Examples follow.", "# The end.")
+        )
 
 
 def _change(data: dict[str, Any], words: str, draw: random.Random) -> None:

@@ -27,6 +27,7 @@ from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
+from rolellm_tui.editing import chat_persona_editor, library_persona_editor
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.screens.conversations import ConversationsScreen
 from rolellm_tui.screens.export import ExportScreen
@@ -203,6 +204,36 @@ class RoleApp(App[RoleLLMError]):
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
         """Start a new conversation with the same persona."""
         self._open(ChatOpening(event.persona, new=True))
+
+    def on_chat_screen_persona_edit_requested(self, event: ChatScreen.PersonaEditRequested) -> None:
+        """Edit the persona of a chat; the chat goes on with the persona as it was saved."""
+        chat = event.chat
+
+        def go_on(persona: Persona | None) -> None:
+            if persona is not None:
+                self._open(replace(chat.opening, persona=persona))
+
+        try:
+            editor = chat_persona_editor(chat.session)
+        except RoleLLMError as error:
+            self._complain(error)
+        else:
+            self.push_screen(editor, go_on)
+
+    def on_library_screen_edit_requested(self, event: LibraryScreen.EditRequested) -> None:
+        """Edit a persona of the library, or write a new one."""
+        library = next(screen for screen in self.screen_stack if isinstance(screen, LibraryScreen))
+
+        def go_on(persona: Persona | None) -> None:
+            if persona is not None:
+                library.show_edited(persona)
+
+        try:
+            editor = library_persona_editor(event.found, self._user)
+        except RoleLLMError as error:
+            self._complain(error)
+        else:
+            self.push_screen(editor, go_on)
 
     def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
         """Sort the library by most recent conversation, and show all of it."""

@@ -59,6 +59,12 @@ class ChatScreen(Screen[None]):
         persona: Persona
 
     @dataclass
+    class PersonaEditRequested(AppMessage):
+        """The user edits the persona of the chat."""
+
+        chat: "ChatScreen"
+
+    @dataclass
     class Left(AppMessage):
         """The user returned to the library."""
 
@@ -413,6 +419,10 @@ class ChatScreen(Screen[None]):
         if await self.app.push_screen_wait(CompareScreen(self.session, self._prompt.text)):
             self._prompt.take()
         await self._conversation.show()
+
+    def action_edit_persona(self) -> None:
+        """Edit the persona's file."""
+        self.post_message(self.PersonaEditRequested(self))
 
     def action_new(self) -> None:
         """Begin a new conversation with the same persona."""

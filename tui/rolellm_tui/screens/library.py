@@ -77,6 +77,8 @@ class LibraryScreen(Screen[None]):
             tooltip="Choose strategy, model and greeting first.",
         ),
         Binding("f7", "scenes", "Scenes", id="library.scenes", tooltip="Scenes with several characters."),
+        Binding("f8", "edit", "Edit", id="library.edit", tooltip="Edit this persona.", show=False),
+        Binding("f9", "new", "New", id="library.new", tooltip="Write a new persona.", show=False),
         Binding("escape", "clear", "Clear", id="library.clear", tooltip="Clear search and filters."),
     ]
 
@@ -101,6 +103,12 @@ class LibraryScreen(Screen[None]):
 
     class ScenesRequested(Message):
         """The user opens the scenes."""
+
+    @dataclass
+    class EditRequested(Message):
+        """The user edits a persona, or writes a new one."""
+
+        found: FoundPersona | None
 
     def __init__(
         self,
@@ -284,6 +292,20 @@ class LibraryScreen(Screen[None]):
     def action_scenes(self) -> None:
         """Open the scenes."""
         self.post_message(self.ScenesRequested())
+
+    def action_edit(self) -> None:
+        """Edit the highlighted persona."""
+        if found := self._by_id.get(self._highlighted or ""):
+            self.post_message(self.EditRequested(found))
+
+    def action_new(self) -> None:
+        """Write a new persona."""
+        self.post_message(self.EditRequested(None))
+
+    def show_edited(self, persona: Persona) -> None:
+        """Read the personas again, and highlight one."""
+        self.action_clear()
+        self._read_cast(persona.id)
 
     def action_import(self) -> None:
         """Import a character card."""
