@@ -24,7 +24,7 @@ LORE = ADA + (
 
 
 def _editor(line: str = "") -> ScreenApp:
-    setting = TrialSetting("rag", "Sam", None, [AIMessage("Good day.")], line)
+    setting = TrialSetting("few-shot-dialogue", "Sam", None, [AIMessage("Good day.")], line)
     return ScreenApp(PersonaEditorScreen(open_document(find_persona("ada")), setting))
 
 
