@@ -19,6 +19,8 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from helpers.tiny_gguf import make_tiny_gguf
 from helpers.user_files import write_models
 
@@ -249,6 +251,102 @@ class TestTutor:
         assert "Trochee: the iamb turned around" in second
         assert "It turns!" in second
         assert "Welton Academy" in second
+
+
+class TestChatRoom:
+    async def posts_of(
+        self, place: Path, env: Mapping[str, str], *posts: tuple[str, str, str]
+    ) -> list[Any]:
+        """What the bot posts when a stand-in for a chat server sends `posts` and closes after the last."""
+        told: list[Any] = []
+
+        async def rooms(request: web.Request) -> web.WebSocketResponse:
+            socket = web.WebSocketResponse()
+            await socket.prepare(request)
+            for room, sender, text in posts:
+                await socket.send_json({"room": room, "sender": sender, "text": text})
+                if "Holmes" in text and sender != "Sherlock Holmes":
+                    told.append(await socket.receive_json())
+            await socket.close()
+            return socket
+
+        app = web.Application()
+        app.router.add_get("/rooms", rooms)
+        server = TestServer(app)
+        await server.start_server()
+        try:
+            url = str(server.make_url("/rooms")).replace("http", "ws", 1)
+            options: dict[str, Any] = {"place": place, "model": "openai:m", "env": env}
+            await asyncio.to_thread(run, "chat_room.py", url, **options)
+        finally:
+            await server.close()
+        return told
+
+    @pytest.mark.core
+    async def test_it_hears_everybody_and_answers_who_names_it(self, place: Path) -> None:
+        posts = (
+            ("tea", "Ada", "The silver is gone."),
+            ("sea", "Jack", "Somebody drank the rum."),
+            ("tea", "Ben", "Ask Holmes, he will know."),
+            ("tea", "Sherlock Holmes", "The cook, as Holmes said."),
+            ("tea", "Ada", "Why, Mr Holmes?"),
+        )
+        with api(says("The cook."), says("Her shoes.")) as (env, asked):
+            told = await self.posts_of(place, env, *posts)
+        assert [(one["room"], one["text"]) for one in told] == [("tea", "The cook."), ("tea", "Her shoes.")]
+        last = prompt_of(asked[1])
+        assert "Ada: The silver is gone." in last
+        assert "The cook." in last
+        assert "rum" not in last.partition("The silver is gone.")[2]
+
+
+class TestGameLoop:
+    def test_a_character_opens_the_gate_by_a_tool(self, place: Path) -> None:
+        told = (says("Who goes there?"), calls("open_gate"), says("Pass, friend."))
+        with api(*told) as (env, asked):
+            said = "A friend.\nI bring a letter.\n"
+            out = run("game_loop.py", place=place, model="openai:m", said=said, env=env)
+        assert out.endswith("Lincoln: Pass, friend.\nThe gate is open. You win.\n")
+        assert {tool["function"]["name"] for tool in asked[0]["tools"]} == {"open_gate", "lose_patience"}
+        assert "Your patience is 4." in prompt_of(asked[0])
+        assert "Your patience is 3." in prompt_of(asked[1])
+
+    def test_patience_ends(self, place: Path) -> None:
+        told = (calls("lose_patience"), says("Hm."), calls("lose_patience"), says("Go."))
+        with api(*told) as (env, _):
+            out = run("game_loop.py", place=place, model="openai:m", said="Bah.\nBah.\n", env=env)
+        assert out.endswith("The gate stays shut.\n")
+
+    def test_a_model_that_calls_no_tools_is_refused_in_a_sentence(self, place: Path) -> None:
+        told = run("game_loop.py", place=place, model="scripted:No.", said="Hi.\n", code=1)
+        assert told == "This model calls no tools; name one that does in ROLELLM_MODEL.\n"
+
+
+class TestInterviews:
+    def test_a_second_run_goes_on_with_what_is_missing(self, place: Path) -> None:
+        run("interviews.py", "all.jsonl", place=place, model="scripted:Yes.")
+        file = place / "all.jsonl"
+        lines = file.read_text(encoding="utf-8").splitlines()
+        assert {json.loads(line)["character"] for line in lines} == {
+            "sherlock-holmes",
+            "jack-sparrow",
+            "john-keating",
+        }
+        assert [answer for _, answer in json.loads(lines[0])["answers"]] == ["Yes."] * 3
+        file.write_text("".join(f"{line}\n" for line in lines[:2]), encoding="utf-8")
+        out = run("interviews.py", "all.jsonl", place=place, model="scripted:No.")
+        assert out.strip() == json.loads(lines[2])["character"]
+        assert file.read_text(encoding="utf-8").splitlines()[:2] == lines[:2]
+
+    def test_the_embedded_model_is_interviewed(self, home: Path, place: Path) -> None:
+        tiny = make_tiny_gguf(home.parent / "tiny.gguf", seed=1)
+        run(
+            "interviews.py",
+            "all.jsonl",
+            place=place,
+            model=name_model("tiny", f"llamacpp:{tiny}", max_tokens=8),
+        )
+        assert len((place / "all.jsonl").read_text(encoding="utf-8").splitlines()) == 3
 
 
 class TestBatchEvaluation:
