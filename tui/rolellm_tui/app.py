@@ -104,6 +104,7 @@ class RoleApp(App[RoleLLMError]):
         transcript: Transcript,
         *,
         first: Persona | None = None,
+        first_path: Path | None = None,
         new: bool = False,
         welcome: bool = False,
         theme: str = "",
@@ -120,6 +121,7 @@ class RoleApp(App[RoleLLMError]):
             open_session: opens the session for a chosen persona.
             transcript: stores all conversations.
             first: the persona whose chat is opened at the start instead of the library.
+            first_path: the file of `first` if it was named by path.
             new: start a new conversation with `first` instead of resuming the last one.
             welcome: show the welcome screen to users without conversations.
             theme: the name of a Textual theme; Textual's default when empty or unknown.
@@ -134,6 +136,7 @@ class RoleApp(App[RoleLLMError]):
         self._open_session = open_session
         self.transcript = transcript
         self._first = first
+        self._first_path = first_path
         self._first_is_new = new
         self._welcomes = welcome
         self._user = user
@@ -158,7 +161,7 @@ class RoleApp(App[RoleLLMError]):
         if has_terminal():
             self.set_interval(_TERMINAL_SECONDS, self._leave_with_terminal)
         try:
-            chat = self._chat(ChatOpening(self._first, new=self._first_is_new)) if self._first else None
+            chat = self._first_chat()
             conversations = self.transcript.conversations()
         except RoleLLMError as error:
             self.exit(error)
@@ -170,6 +173,11 @@ class RoleApp(App[RoleLLMError]):
             self.push_screen(SceneScreen(self._first_stage))
         elif self._welcomes and not conversations:
             self._welcome()
+
+    def _first_chat(self) -> ChatScreen | None:
+        if self._first is None:
+            return None
+        return self._chat(ChatOpening(self._first, self._first_path, new=self._first_is_new))
 
     def _leave_with_terminal(self) -> None:
         """Quit when the terminal was closed; Textual would keep polling it.
@@ -210,7 +218,7 @@ class RoleApp(App[RoleLLMError]):
 
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
         """Start a new conversation with the same persona."""
-        self._open(ChatOpening(event.persona, new=True))
+        self._open(ChatOpening(event.persona, event.path, new=True))
 
     def on_chat_screen_persona_edit_requested(self, event: ChatScreen.PersonaEditRequested) -> None:
         """Edit the persona of a chat; the chat goes on with the persona as it was saved."""
@@ -221,7 +229,7 @@ class RoleApp(App[RoleLLMError]):
                 self._open(replace(chat.opening, persona=persona))
 
         try:
-            editor = chat_persona_editor(chat.session)
+            editor = chat_persona_editor(chat.session, chat.opening.path)
         except RoleLLMError as error:
             self._complain(error)
         else:
@@ -273,7 +281,7 @@ class RoleApp(App[RoleLLMError]):
         if persona is None:
             self._go_on_with_scene(summary.id, message)
         else:
-            self._open(ChatOpening(persona, conversation, at=message))
+            self._open(ChatOpening(persona, conversation=conversation, at=message))
 
     def use_strategy(self, name: str) -> None:
         """Switch the strategy of the current chat."""

@@ -1,16 +1,19 @@
 """Open the persona editor: from the library, and from a chat with its model and its last lines."""
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from pathlib import Path
 
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.persona import FoundPersona, find_persona
 from rolellm_agents.persona.editing.document import new_document, open_document
+from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.transcript.message import USER
+from rolellm_graphs.chat.answer import as_langchain, lore_so_far
 from rolellm_graphs.chat.session import Session
+from rolellm_graphs.chat.summary import covered_exchanges
 from rolellm_tui.screens.persona_editor import PersonaEditorScreen
-from rolellm_tui.widgets.editor.persona_trial import TrialSetting
+from rolellm_tui.widgets.editor.trial import TrialSetting
 
 
 def library_persona_editor(found: FoundPersona | None, user: str) -> PersonaEditorScreen:
@@ -21,32 +24,47 @@ def library_persona_editor(found: FoundPersona | None, user: str) -> PersonaEdit
     """
     settings = load_settings()
     strategy = settings.strategy or default_strategy(settings.model)
-    setting = TrialSetting(strategy, user, get_model(settings.model))
+    about = current_user_persona(settings).about
+    setting = TrialSetting(strategy, user, get_model(settings.model), about_user=about)
     document = open_document(found) if found else new_document()
     return PersonaEditorScreen(document, setting)
 
 
-def chat_persona_editor(session: Session) -> PersonaEditorScreen:
+def chat_persona_editor(session: Session, path: Path | None) -> PersonaEditorScreen:
     """An editor for the persona of a chat, which is tried with the chat's last line.
+
+    Args:
+        session: the chat.
+        path: the persona's file if the chat was opened with one; None to find it by the persona's id.
 
     Raises:
         RoleLLMError: the persona's file cannot be found or read.
     """
-    found = find_persona(session.persona.id)
-    history, line = _until_last_line(session)
-    return PersonaEditorScreen(
-        open_document(found),
-        TrialSetting(session.voice.strategy, session.voice.user, session.model, history, line),
+    found = find_persona(path or session.persona.id)
+    return PersonaEditorScreen(open_document(found), _setting_of(session))
+
+
+def _setting_of(session: Session) -> TrialSetting:
+    """The chat up to the user's last line, with all that enters its prompts."""
+    path = list(session.messages)
+    while path and path[-1].speaker != USER:
+        path.pop()
+    summary = session.summary
+    if summary is not None and summary.covers >= len(path):
+        summary = None
+    options = session.voice_options
+    return TrialSetting(
+        session.voice.prompting.strategy_function,
+        session.voice.user,
+        session.model,
+        history=[as_langchain(message) for message in path[summary.covers if summary else 0 : -1]],
+        line=path[-1].text if path else "",
+        about_user=options["about_user"],
+        lorebooks=options["lorebooks"],
+        recall=options["recall"],
+        memories=options["memories"],
+        lore=lore_so_far(path),
+        note=session.note,
+        summary=summary.text if summary else "",
+        earlier=covered_exchanges(session.voice, path, summary) if summary else (),
     )
-
-
-def _until_last_line(session: Session) -> tuple[list[BaseMessage], str]:
-    """The messages before the user's last line, and that line; empty in a new chat."""
-    messages = list(session.messages)
-    while messages and messages[-1].speaker != USER:
-        messages.pop()
-    said: list[BaseMessage] = [
-        HumanMessage(message.text) if message.speaker == USER else AIMessage(message.text)
-        for message in messages
-    ]
-    return said[:-1], messages[-1].text if messages else ""

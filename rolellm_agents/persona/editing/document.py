@@ -1,28 +1,26 @@
-"""A persona's file that is being edited: how it is opened and saved, and kept as a draft."""
+"""A persona's file that is being edited: how it is opened and saved."""
 
-import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from filelock import FileLock, Timeout
 
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.files.atomic_write import write_atomically
 from rolellm_agents.files.contained import read_contained
-from rolellm_agents.files.one_writer import lock_beside, one_writer
+from rolellm_agents.files.one_writer import lock_beside
 from rolellm_agents.files.yaml import parse_yaml, plain_data, read_text
 from rolellm_agents.files.yaml_edits import edited_yaml
 from rolellm_agents.persona.data import Persona, id_of
+from rolellm_agents.persona.editing.drafts import discard_draft, draft_beside
+from rolellm_agents.persona.editing.storing import ChangedOnDiskError, make_folder, stored_bytes, unchanged
 from rolellm_agents.persona.library import FoundPersona
 from rolellm_agents.persona.portrait import PORTRAIT_BYTES
 
 _NEW = "id: new-persona\nname: ''\ndescription: ''\n"
-
-
-class ChangedOnDiskError(PersonaError):
-    """The file was changed by another program since it was read."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,8 @@ class PersonaDocument:
     """The file of a bundled or pack persona, of which this is a copy."""
     is_new: bool = False
     """Whether the id and the file's name are taken from the persona's name when it is saved."""
+    claim: FileLock | None = field(default=None, compare=False)
+    """Held while a new persona is written, so that its draft is not that of another window."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -55,13 +55,29 @@ def open_document(found: FoundPersona) -> PersonaDocument:
     """
     text = read_text(found.path, PersonaError)
     if found.origin in ("user", "path"):
-        return PersonaDocument(found.path, text, _stored(found.path))
+        return PersonaDocument(found.path, text, stored_bytes(found.path))
     return PersonaDocument(_free_path(found.persona.id), text, None, origin=found.path)
 
 
 def new_document() -> PersonaDocument:
-    """An empty persona."""
-    return PersonaDocument(user_paths().personas / "new-persona.yaml", _NEW, None, is_new=True)
+    """An empty persona, with the draft of an earlier session that no other window has open.
+
+    Raises:
+        PersonaError: the folder of personas cannot be written.
+    """
+    folder, number = user_paths().personas, 1
+    make_folder(folder)
+    while True:
+        path = _numbered(folder, "new-persona", number)
+        claim = FileLock(lock_beside(draft_beside(path)), thread_local=False)
+        try:
+            claim.acquire(timeout=0)
+        except Timeout:
+            number += 1
+        except OSError as error:
+            raise PersonaError(f"{folder} cannot be written: {error.strerror}.") from error
+        else:
+            return PersonaDocument(path, _NEW, None, is_new=True, claim=claim)
 
 
 class EditedPersona(NamedTuple):
@@ -87,99 +103,35 @@ def edited_persona(document: PersonaDocument, data: Mapping[str, Any]) -> Edited
 
 
 def save_document(
-    document: PersonaDocument, data: Mapping[str, Any], *, overwrite: bool = False
+    document: PersonaDocument, data: Mapping[str, Any], *, warned: ChangedOnDiskError | None = None
 ) -> PersonaDocument:
     """Save changed data, and return the document as it is then.
 
     Args:
         document: the document that was opened.
         data: the persona's data.
-        overwrite: replace a file that was changed on disk meanwhile.
+        warned: the error of which the user knows; the file is replaced if it is still as it was then.
 
     Raises:
-        ChangedOnDiskError: the file was changed on disk meanwhile.
+        ChangedOnDiskError: the file was changed on disk since it was read, or since the user was warned.
         PersonaError: the data are no valid persona, or the file cannot be written.
     """
     drafted = document
     if document.is_new:
         data = {**data, "id": id_of(str(data.get("name", "")))}
-        document = replace(document, path=_free_path(data["id"]), is_new=False)
+        document = replace(document, path=_free_path(data["id"]), is_new=False, claim=None)
         if document.path.stem != data["id"]:
             data = {**data, "id": document.path.stem}
-    text = edited_persona(document, data).text
-    content = _encoded(text, document.stored)
-    _make_folder(document.path.parent)
-    lock = lock_beside(document.path)
-    with one_writer(lock, document.path, PersonaError, "save again when it is done", seconds=2):
-        if not overwrite and _stored(document.path) != document.stored:
-            raise ChangedOnDiskError(
-                f"{document.path} was changed by another program since you opened it; save again to "
-                "replace it, or leave without saving."
-            )
+    edited_persona(document, data)
+    make_folder(document.path.parent)
+    with unchanged(document.path, document.stored, warned):
         if document.origin is not None and document.stored is None:
-            _copy_portrait(document.origin, document.path, data.get("portrait"))
+            data = _with_portrait(document.origin, document.path.parent, data)
+        text = edited_persona(document, data).text
+        content = _encoded(text, document.stored)
         write_atomically(document.path, content, PersonaError)
     discard_draft(drafted)
     return replace(document, text=text, stored=content.encode())
-
-
-class Draft(NamedTuple):
-    """Unsaved data of an earlier session."""
-
-    data: dict[str, Any]
-    is_of_other_text: bool
-    """Whether the file was changed since the draft was begun."""
-
-
-def keep_draft(document: PersonaDocument, data: Mapping[str, Any]) -> None:
-    """Write unsaved data beside the file.
-
-    Raises:
-        PersonaError: the draft cannot be written.
-    """
-    kept = json.dumps({"of": _digest(document), "data": data})
-    write_atomically(_draft(document), kept, PersonaError, private=True)
-
-
-def read_draft(document: PersonaDocument) -> Draft | None:
-    """The unsaved data of an earlier session; None if there are none, or they equal the file."""
-    try:
-        kept = json.loads(_draft(document).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    data = kept.get("data") if isinstance(kept, dict) else None
-    if not isinstance(data, dict) or data == document.data:
-        return None
-    return Draft(data, kept.get("of") != _digest(document))
-
-
-def _digest(document: PersonaDocument) -> str:
-    return hashlib.sha256(document.text.encode()).hexdigest()
-
-
-def discard_draft(document: PersonaDocument) -> None:
-    """Remove the draft.
-
-    Raises:
-        PersonaError: the draft cannot be removed.
-    """
-    try:
-        _draft(document).unlink(missing_ok=True)
-    except OSError as error:
-        raise PersonaError(f"{_draft(document)} cannot be removed: {error.strerror}.") from error
-
-
-def _draft(document: PersonaDocument) -> Path:
-    return document.path.with_name(f".{document.path.name}.draft")
-
-
-def _stored(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise PersonaError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _encoded(text: str, stored: bytes | None) -> str:
@@ -194,30 +146,33 @@ def _free_path(persona_id: str) -> Path:
     """A file in the user's folder that does not exist."""
     folder, number = user_paths().personas, 1
     while True:
-        path = folder / (f"{persona_id}.yaml" if number == 1 else f"{persona_id}-{number}.yaml")
+        path = _numbered(folder, persona_id, number)
         if not path.exists():
             return path
         number += 1
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PersonaError(f"{folder} cannot be created: {error.strerror}.") from error
+def _numbered(folder: Path, stem: str, number: int, suffix: str = ".yaml") -> Path:
+    return folder / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
 
 
-def _copy_portrait(origin: Path, path: Path, portrait: Any) -> None:
-    if not isinstance(portrait, str) or not portrait:
-        return
-    target = path.parent / portrait
-    if target.exists() or not (origin.parent / portrait).exists():
-        return
+def _with_portrait(origin: Path, folder: Path, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Copy the portrait of the original beside the copy; the data name it, under a free name if needed."""
+    portrait = data.get("portrait")
+    if not isinstance(portrait, str) or not portrait or not (origin.parent / portrait).exists():
+        return data
     content = read_contained(
         origin.parent, portrait, f"The portrait {portrait}", PersonaError, most_bytes=PORTRAIT_BYTES
     )
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-    except OSError as error:
-        raise PersonaError(f"{target} cannot be written: {error.strerror}.") from error
+    wanted, number = folder / portrait, 1
+    target = wanted
+    while (present := stored_bytes(target)) not in (None, content):
+        number += 1
+        target = _numbered(wanted.parent, wanted.stem, number, wanted.suffix)
+    if present is None:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        except OSError as error:
+            raise PersonaError(f"{target} cannot be written: {error.strerror}.") from error
+    return {**data, "portrait": target.relative_to(folder).as_posix()}

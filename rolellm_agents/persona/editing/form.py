@@ -1,11 +1,11 @@
-"""The form of a persona: its rows, the fields of each row, and changes of the data.
+"""Forms: the rows of a document, the fields of each row, and changes of the data.
 
-A row is a part of the persona, such as the description or one demonstration. Data are plain values, as in
-the file; each change returns new data.
+A row is a part of the document, such as a persona's description or one entry of a lorebook. Data are plain
+values, as in the file; each change returns new data.
 """
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,11 +13,8 @@ from rolellm_agents.text import one_line
 
 Path = tuple[str | int, ...]
 Data = dict[str, Any]
-Kind = Literal["line", "text", "words", "number", "flag"]
-"""`words` is a list of texts, one on each line."""
-ABOUT: Path = ("about",)
-"""The row of the short fields."""
-ENTRIES: Path = ("lorebook", "entries")
+Kind = Literal["line", "text", "words", "number", "flag", "choice", "position"]
+"""`words` is a list of texts, one on each line; `position` is the place of a lorebook entry."""
 _SHOWN = 40
 """Maximum length of the text of a row, in characters."""
 
@@ -29,100 +26,53 @@ class FormField:
     path: Path
     label: str
     kind: Kind = "line"
+    value: Any = None
+    """As the prompt uses it: with the default if the file has none."""
+    choices: tuple[tuple[str, Any], ...] = ()
+    """Labels and values, for `choice` and `position`."""
 
 
 @dataclass(frozen=True)
 class FormRow:
-    """A part of the persona, with fields."""
+    """A part of the document, with fields."""
 
     path: Path
     label: str
     fields: tuple[FormField, ...]
-    items: Path | None = None
+    items: "ItemList | None" = None
     """The list that the row is an item of, or the head of; None for other rows."""
 
 
-_ABOUT = (
-    FormField(("name",), "Name"),
-    FormField(("language",), "Language (en or zh)"),
-    FormField(("category",), "Category"),
-    FormField(("tags",), "Tags, one on each line", "words"),
-    FormField(("source", "work"), "Work that the character is from"),
-    FormField(("source", "year"), "Year of the work", "number"),
-    FormField(("portrait",), "Portrait, a picture file beside the persona's file"),
-)
-_TEXTS = {
-    "description": "Description",
-    "greeting": "Greeting",
-    "moment": "Moment of the story",
-}
-_LISTS: Mapping[Path, tuple[str, Any, tuple[FormField, ...]]] = {
-    ("catchphrases",): ("Catchphrases", "", (FormField((), "Catchphrase", "text"),)),
-    ("demonstrations",): (
-        "Demonstrations",
-        {"user": "", "reply": ""},
-        (
-            FormField(("user",), "The user says", "text"),
-            FormField(("reply",), "The character answers", "text"),
-            FormField(("place",), "Place in the source"),
-        ),
-    ),
-    ("knowledge",): (
-        "Knowledge",
-        {"title": "", "text": ""},
-        (
-            FormField(("title",), "Title"),
-            FormField(("text",), "What the character knows, in the first person", "text"),
-            FormField(("place",), "Place in the source"),
-        ),
-    ),
-    ENTRIES: (
-        "Lorebook",
-        {
-            "comment": "",
-            "keys": [],
-            "content": "",
-            "enabled": True,
-            "insertion_order": 100,
-            "extensions": {},
-        },
-        (
-            FormField(("comment",), "Name"),
-            FormField(("keys",), "Keys, one on each line", "words"),
-            FormField(("content",), "Text for the prompt", "text"),
-            FormField(("enabled",), "Switched on", "flag"),
-            FormField(("constant",), "Always active", "flag"),
-            FormField(("insertion_order",), "Order (lower comes first)", "number"),
-            FormField(("position",), "Position (before_char or after_char)"),
-            FormField(("selective",), "Use secondary keys", "flag"),
-            FormField(("secondary_keys",), "Secondary keys, one on each line", "words"),
-            FormField(("case_sensitive",), "Upper and lower case differ", "flag"),
-            FormField(("priority",), "Priority (lower is dropped first)", "number"),
-            FormField(("extensions", "probability"), "Probability in per cent", "number"),
-            FormField(("extensions", "scan_depth"), "Messages to search", "number"),
-            FormField(("extensions", "sticky"), "Stays active for messages", "number"),
-            FormField(("extensions", "cooldown"), "Then waits for messages", "number"),
-        ),
-    ),
-}
+@dataclass(frozen=True)
+class ItemList:
+    """A list whose items can be added, removed and moved. A mapping's items cannot be moved."""
 
+    path: Path
+    label: str
+    fields: Callable[[Any], Sequence[FormField]]
+    """The fields of an item, with paths within it."""
+    new: Callable[[str | int], Any]
+    """A new item for an index or a key."""
+    head: tuple[FormField, ...] = ()
+    """Fields of the list as a whole."""
 
-def rows_of(data: Data) -> list[FormRow]:
-    """The rows of a persona's form, from top to bottom."""
-    rows = [FormRow(ABOUT, "About", _ABOUT)]
-    rows += [FormRow((key,), label, (FormField((key,), label, "text"),)) for key, label in _TEXTS.items()]
-    for path, (label, _, fields) in _LISTS.items():
-        items = value_at(data, path)
-        items = items if isinstance(items, list) else []
-        rows.append(FormRow(path, f"{label} ({len(items)})", (), path))
-        for number, item in enumerate(items):
+    def rows(self, data: Data) -> Iterator[FormRow]:
+        """The head of the list, and a row for each item."""
+        items = value_at(data, self.path)
+        keys = _keys(items)
+        yield FormRow(self.path, f"{self.label} ({len(keys)})", self.head, self)
+        for number, key in enumerate(keys, 1):
             own = tuple(
-                FormField((*path, number, *field.path), field.label, field.kind)
-                for field in fields
-                if not field.path or isinstance(item, dict)
+                FormField((*self.path, key, *one.path), one.label, one.kind, one.value, one.choices)
+                for one in self.fields(items[key])
             )
-            rows.append(FormRow((*path, number), f"  {number + 1} {_shown(item)}", own, path))
-    return rows
+            yield FormRow((*self.path, key), f"  {number} {_shown(items[key])}", own, self)
+
+
+def _keys(items: Any) -> list[Any]:
+    if isinstance(items, dict):
+        return list(items)
+    return list(range(len(items))) if isinstance(items, list) else []
 
 
 def _shown(item: Any) -> str:
@@ -131,7 +81,7 @@ def _shown(item: Any) -> str:
 
 
 def _texts_of(item: Any) -> Iterator[str]:
-    for key in ("comment", "name", "title", "user", "keys", "content"):
+    for key in ("comment", "name", "title", "user", "keys", "key", "content"):
         value = item.get(key) if isinstance(item, dict) else None
         if isinstance(value, list):
             value = ", ".join(map(str, value))
@@ -154,55 +104,67 @@ def value_at(data: Any, path: Sequence[str | int]) -> Any:
 def with_value(data: Data, path: Path, value: Any) -> Data:
     """The data with another value; None and empty values of optional keys are removed.
 
-    Mappings on the way that are missing are created, and those that become empty are removed.
+    Mappings on the way that are missing are created, and one at the top that becomes empty is removed.
     """
     changed = copy.deepcopy(data)
-    holders: list[tuple[Any, str | int]] = []
-    holder: Any = changed
-    for part in path[:-1]:
-        holders.append((holder, part))
-        if isinstance(holder, dict) and holder.get(part) is None:
-            holder[part] = {}
-        holder = holder[part]
+    holder = _holder(changed, path)
     if value in (None, "", []) and isinstance(holder, dict) and path[-1] not in _REQUIRED:
         holder.pop(path[-1], None)
-        if not holder and len(holders) == 1 and isinstance(holders[0][0], dict):
-            holders[0][0].pop(holders[0][1])
+        if not holder and len(path) == 2:
+            del changed[str(path[0])]
     else:
         holder[path[-1]] = value
     return changed
 
 
-_REQUIRED = frozenset({"name", "description", "user", "reply", "title", "text", "keys", "content"})
+_REQUIRED = frozenset(
+    {"name", "description", "user", "reply", "title", "text", "keys", "key", "keysecondary", "content"}
+)
 
 
-def with_item(data: Data, path: Path, at: int) -> Data:
-    """The data with a new empty item at a place of a list."""
-    changed = copy.deepcopy(data)
-    holder: Any = changed
+def _holder(data: Any, path: Path) -> Any:
+    """The collection that has the last part of a path; missing ones are created."""
     for part in path[:-1]:
-        if holder.get(part) is None:
-            holder[part] = {}
-        holder = holder[part]
-    holder.setdefault(path[-1], []).insert(at, copy.deepcopy(_LISTS[path][1]))
-    return changed
+        if isinstance(data, dict) and not isinstance(data.get(part), dict | list):
+            data[part] = {}
+        data = data[part]
+    return data
 
 
-def without_item(data: Data, path: Path, at: int) -> Data:
-    """The data without an item of a list."""
+def with_item(data: Data, items: ItemList, after: str | int | None) -> tuple[Data, Path]:
+    """The data with a new item below another one, or at the top of the list; and the item's path."""
     changed = copy.deepcopy(data)
-    items = value_at(changed, path)
-    del items[at]
-    if not items and path != ENTRIES:
-        del changed[str(path[0])]
+    holder = _holder(changed, items.path)
+    present = holder.get(items.path[-1])
+    if isinstance(present, dict):
+        key: str | int = str(max((int(one) for one in present if one.isdigit()), default=-1) + 1)
+        present[key] = items.new(key)
+    else:
+        if not isinstance(present, list):
+            present = holder[items.path[-1]] = []
+        key = 0 if after is None else int(after) + 1
+        present.insert(key, items.new(len(present)))
+    return changed, (*items.path, key)
+
+
+def without_item(data: Data, path: Path) -> Data:
+    """The data without the item at a path; an empty list at the top is removed as well."""
+    changed = copy.deepcopy(data)
+    *rest, key = path
+    items = value_at(changed, rest)
+    del items[key]
+    if not items and len(rest) == 1:
+        del changed[str(rest[0])]
     return changed
 
 
-def with_item_moved(data: Data, path: Path, at: int, step: int) -> Data:
-    """The data with an item of a list moved; unchanged when it would leave the list."""
-    if not 0 <= at + step < len(value_at(data, path)):
+def with_item_moved(data: Data, path: Path, step: int) -> Data:
+    """The data with an item of a list moved; unchanged when it would leave the list, or cannot move."""
+    *rest, key = path
+    items = value_at(data, rest)
+    if not isinstance(items, list) or not 0 <= int(key) + step < len(items):
         return data
     changed = copy.deepcopy(data)
-    items = value_at(changed, path)
-    items.insert(at + step, items.pop(at))
+    items = value_at(changed, rest)
+    items.insert(int(key) + step, items.pop(int(key)))
     return changed

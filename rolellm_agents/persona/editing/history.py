@@ -1,5 +1,7 @@
 """The states of a form, for undo and redo."""
 
+from collections.abc import Callable
+
 from rolellm_agents.persona.editing.form import Data, Path
 
 
@@ -21,6 +23,12 @@ class EditHistory:
         self._last = path
         self._future.clear()
         self.data = data
+
+    def amend(self, amended: Callable[[Data], Data]) -> None:
+        """Change all states, by what no undo may revert."""
+        self.data = amended(self.data)
+        self._past[:] = map(amended, self._past)
+        self._future[:] = map(amended, self._future)
 
     def undo(self) -> bool:
         """Return to the state before; False if there is none."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from textual import on, work
@@ -62,6 +63,8 @@ class ChatScreen(Screen[None]):
         """The user starts a new conversation with the same persona."""
 
         persona: Persona
+        path: Path | None = None
+        """As in `ChatOpening`."""
 
     @dataclass
     class PersonaEditRequested(AppMessage):
@@ -463,7 +466,7 @@ class ChatScreen(Screen[None]):
     def action_new(self) -> None:
         """Begin a new conversation with the same persona."""
         self.session.cancel()
-        self.post_message(self.NewConversation(self._opening.persona))
+        self.post_message(self.NewConversation(self._opening.persona, self._opening.path))
 
     def action_library(self) -> None:
         """Go back to the library."""

@@ -82,7 +82,7 @@ CHAT_KEYS: list[BindingType] = [
     Binding("f5", "export", "Export", id="export", tooltip="Write the conversation to a file.", show=False),
     Binding("ctrl+n,f9", "new", "New", id="new", tooltip="Start a new conversation."),
     Binding(
-        "f4", "edit_persona", "Persona", id="edit-persona", tooltip="Edit the persona's file.", show=False
+        "f11", "edit_persona", "Persona", id="edit-persona", tooltip="Edit the persona's file.", show=False
     ),
     Binding("ctrl+l", "library", "Library", id="library", tooltip="Back to the library."),
 ]

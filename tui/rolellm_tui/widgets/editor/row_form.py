@@ -1,5 +1,6 @@
-"""The fields of one row of the persona's form."""
+"""The fields of one row of a form."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +9,10 @@ from textual import on
 from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Checkbox, Input, Static, TextArea
+from textual.widgets import Checkbox, Input, Select, Static, TextArea
 
-from rolellm_agents.persona.editing.form import Data, FormField, FormRow, Path, value_at
+from rolellm_agents.persona.editing.form import FormField, FormRow, Path
+from rolellm_agents.text import plain
 
 
 class RowForm(VerticalScroll, can_focus=False):
@@ -18,9 +20,9 @@ class RowForm(VerticalScroll, can_focus=False):
 
     @dataclass
     class Changed(Message):
-        """A value was typed."""
+        """A value was typed or chosen."""
 
-        path: Path
+        field: FormField
         value: Any
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
@@ -29,20 +31,20 @@ class RowForm(VerticalScroll, can_focus=False):
         self._fields: Mapping[Widget, FormField] = {}
         self._shown: dict[Widget, Any] = {}
 
-    async def show(self, row: FormRow, data: Data) -> None:
+    async def show(self, row: FormRow) -> None:
         """Show a row's fields with their values."""
         await self.remove_children()
         self._fields, self._shown = {}, {}
         children: list[Widget] = []
         fields: dict[Widget, FormField] = {}
         for field in row.fields:
-            widget = _widget(field, value_at(data, field.path))
+            widget = _widget(field)
             fields[widget] = field
             self._shown[widget] = _content(widget)
             if field.kind != "flag":
                 children.append(Static(field.label, classes="label", markup=False))
             children.append(widget)
-        if not row.fields:
+        if row.items is not None and row.path == row.items.path:
             children.append(
                 Static("F7 adds an item at the top of this list.", classes="label", markup=False)
             )
@@ -62,7 +64,8 @@ class RowForm(VerticalScroll, can_focus=False):
     @on(Input.Changed)
     @on(TextArea.Changed)
     @on(Checkbox.Changed)
-    def _typed(self, event: Input.Changed | TextArea.Changed | Checkbox.Changed) -> None:
+    @on(Select.Changed)
+    def _typed(self, event: Input.Changed | TextArea.Changed | Checkbox.Changed | Select.Changed) -> None:
         event.stop()
         widget: Widget = event.text_area if isinstance(event, TextArea.Changed) else event.control
         field = self._fields.get(widget)
@@ -70,14 +73,20 @@ class RowForm(VerticalScroll, can_focus=False):
         # Widgets also report the value with which they were created.
         if field is not None and content != self._shown[widget]:
             self._shown[widget] = content
-            self.post_message(self.Changed(field.path, _value(field, content)))
+            self.post_message(self.Changed(field, _value(field, content)))
 
 
-def _widget(field: FormField, value: Any) -> Widget:
+def _widget(field: FormField) -> Widget:
+    value = field.value
     if field.kind == "flag":
         return Checkbox(field.label, bool(value))
+    if field.kind in ("choice", "position"):
+        values = [choice for _, choice in field.choices]
+        chosen = values.index(value) if value in values else 0
+        options = [(plain(label), index) for index, (label, _) in enumerate(field.choices)]
+        return Select(options, value=chosen, allow_blank=False, compact=True)
     if field.kind in ("text", "words"):
-        shown = "\n".join(map(str, value)) if isinstance(value, list) else str(value or "")
+        shown = "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value or "")
         area = TextArea(shown, soft_wrap=True, tab_behavior="focus")
         area.set_class(field.kind == "words", "words")
         return area
@@ -87,15 +96,25 @@ def _widget(field: FormField, value: Any) -> Widget:
 def _content(widget: Widget) -> Any:
     if isinstance(widget, TextArea):
         return widget.text
-    return widget.value if isinstance(widget, Input | Checkbox) else None
+    return widget.value if isinstance(widget, Input | Checkbox | Select) else None
 
 
 def _value(field: FormField, content: Any) -> Any:
+    if field.kind in ("choice", "position"):
+        return field.choices[content][1]
     if field.kind == "words":
         return [line.strip() for line in content.split("\n") if line.strip()]
     if field.kind == "number" and content.strip():
+        return _number(content.strip())
+    return content
+
+
+def _number(content: str) -> int | float | str:
+    for kind in (int, float):
         try:
-            return int(content)
+            number = kind(content)
         except ValueError:
-            return content
+            continue
+        if math.isfinite(number):
+            return number
     return content
