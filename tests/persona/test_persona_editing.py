@@ -1,23 +1,23 @@
 """Editing a persona's file: the form, the history, places of findings, saving, drafts."""
 
+import pathlib
+
 import pytest
 from helpers.user_files import ADA, write_persona
 
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.errors import PersonaError
-from rolellm_agents.persona import find_persona, list_personas, read_persona
+from rolellm_agents.persona import FoundPersona, find_persona, list_personas, read_persona
 from rolellm_agents.persona.editing.document import (
-    ChangedOnDiskError,
     edited_persona,
-    keep_draft,
     new_document,
     open_document,
-    read_draft,
     save_document,
 )
+from rolellm_agents.persona.editing.drafts import discard_draft, keep_draft, read_draft
 from rolellm_agents.persona.editing.form import (
-    ENTRIES,
-    rows_of,
+    ItemList,
+    Path,
     value_at,
     with_item,
     with_item_moved,
@@ -25,7 +25,14 @@ from rolellm_agents.persona.editing.form import (
     without_item,
 )
 from rolellm_agents.persona.editing.history import EditHistory
-from rolellm_agents.persona.editing.places import place_of_error, place_of_finding, row_at
+from rolellm_agents.persona.editing.persona_form import persona_rows
+from rolellm_agents.persona.editing.places import (
+    lore_findings,
+    place_of_error,
+    place_of_finding,
+    row_at,
+)
+from rolellm_agents.persona.editing.storing import ChangedOnDiskError
 from rolellm_agents.persona.lint import check_personas
 
 
@@ -51,10 +58,14 @@ def test_a_file_that_another_program_changed_is_not_replaced_without_asking() ->
     document = open_document(find_persona("ada"))
     changed = with_value(document.data, ("name",), "Eve")
     path.write_text(ADA + "moment: Morning.\n")
-    with pytest.raises(ChangedOnDiskError, match="was changed by another program"):
+    with pytest.raises(ChangedOnDiskError, match="was changed by another program") as first:
         save_document(document, changed)
     assert path.read_text() == ADA + "moment: Morning.\n"
-    save_document(document, changed, overwrite=True)
+    path.write_text(ADA + "moment: Evening.\n")
+    with pytest.raises(ChangedOnDiskError) as second:
+        save_document(document, changed, warned=first.value)
+    assert path.read_text() == ADA + "moment: Evening.\n"
+    save_document(document, changed, warned=second.value)
     assert read_persona(path).name == "Eve"
 
 
@@ -99,17 +110,60 @@ def test_a_draft_is_kept_until_the_save() -> None:
     assert [found.path for found in list_personas().found if found.origin == "user"] == [path]
 
 
+def _list(data: dict[str, object], path: Path) -> ItemList:
+    items = next(row.items for row in persona_rows(data) if row.path == path)
+    assert items is not None
+    return items
+
+
 def test_lists_are_changed_by_items() -> None:
-    data = with_item({"id": "ada"}, ("catchphrases",), 0)
-    data = with_value(data, ("catchphrases", 0), "First.")
-    data = with_value(with_item(data, ("catchphrases",), 1), ("catchphrases", 1), "Second.")
-    assert with_item_moved(data, ("catchphrases",), 0, 1)["catchphrases"] == ["Second.", "First."]
-    assert with_item_moved(data, ("catchphrases",), 0, -1) is data
-    data = without_item(without_item(data, ("catchphrases",), 0), ("catchphrases",), 0)
+    phrases: Path = ("catchphrases",)
+    items = _list({"id": "ada"}, phrases)
+    data, first = with_item({"id": "ada"}, items, None)
+    data, second = with_item(with_value(data, first, "First."), items, 0)
+    data = with_value(data, second, "Second.")
+    assert with_item_moved(data, first, 1)["catchphrases"] == ["Second.", "First."]
+    assert with_item_moved(data, first, -1) is data
+    data = without_item(without_item(data, first), first)
     assert data == {"id": "ada"}
-    book = with_item(data, ENTRIES, 0)
-    assert value_at(book, (*ENTRIES, 0, "keys")) == []
-    assert "Lorebook (1)" in [row.label for row in rows_of(book)]
+    book, entry = with_item(data, _list(data, ("lorebook", "entries")), None)
+    assert value_at(book, (*entry, "keys")) == []
+    assert "Lorebook (1)" in [row.label for row in persona_rows(book)]
+
+
+def test_each_new_persona_has_a_draft_of_its_own_while_it_is_open() -> None:
+    first, second = new_document(), new_document()
+    assert first.path != second.path
+    keep_draft(first, {"name": "Ada"})
+    keep_draft(second, {"name": "Eve"})
+    assert first.claim is not None
+    first.claim.release()
+    again = new_document()
+    draft = read_draft(again)
+    assert draft is not None
+    assert draft.data == {"name": "Ada"}
+    discard_draft(again)
+    assert read_draft(second) is not None
+
+
+PNG = b"\x89PNG\r\n\x1a\n one"
+
+
+def test_the_portrait_goes_with_a_copy_and_replaces_no_other_picture(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "ada.png").write_bytes(PNG)
+    origin = tmp_path / "ada.yaml"
+    origin.write_text(ADA + "portrait: ada.png\n")
+    found = FoundPersona(read_persona(origin), origin, "pack")
+    folder = user_paths().personas
+    folder.mkdir(parents=True)
+    (folder / "ada.png").write_bytes(b"another picture")
+    document = open_document(found)
+    saved = save_document(document, document.data)
+    assert (folder / "ada.png").read_bytes() == b"another picture"
+    assert saved.data["portrait"] == "ada-2.png"
+    assert (folder / "ada-2.png").read_bytes() == PNG
+    saved.path.unlink()
+    assert save_document(open_document(found), document.data).data["portrait"] == "ada-2.png"
 
 
 def test_an_empty_optional_value_is_removed_with_its_mapping() -> None:
@@ -145,4 +199,15 @@ def test_findings_and_errors_name_their_place() -> None:
         edited_persona(document, with_value(document.data, ("demonstrations", 0, "reply"), ""))
     place = place_of_error(str(caught.value))
     assert place == ("demonstrations", 0, "reply")
-    assert rows_of(document.data)[row_at(document.data, place)].path == ("demonstrations", 0)
+    assert persona_rows(document.data)[row_at(persona_rows(document.data), place)].path == (
+        "demonstrations",
+        0,
+    )
+    assert place_of_error("It cannot hold a text with control characters.") is None
+
+
+def test_findings_about_lore_name_their_entry() -> None:
+    book = {"entries": [{"keys": ["mill"], "content": "A mill."}, {"keys": ["/(/"], "content": "x"}]}
+    found = lore_findings({"lorebook": book}, ("lorebook",))
+    assert any(path[:3] == ("lorebook", "entries", 1) and "Entry 2" in line for line, path in found)
+    assert not lore_findings({"lorebook": {"entries": {"0": {"uid": 0}}}}, ("lorebook",))

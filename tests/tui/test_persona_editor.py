@@ -11,10 +11,11 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, TextArea
 
 from rolellm_agents.persona import Persona, find_persona
-from rolellm_agents.persona.editing.document import keep_draft, open_document
+from rolellm_agents.persona.editing.document import open_document
+from rolellm_agents.persona.editing.drafts import keep_draft
 from rolellm_agents.persona.editing.form import with_value
 from rolellm_tui.screens.persona_editor import PersonaEditorScreen
-from rolellm_tui.widgets.editor.persona_trial import TrialSetting
+from rolellm_tui.widgets.editor.trial import TrialSetting
 
 LORE = ADA + (
     "lorebook:\n  entries:\n"

@@ -19,6 +19,7 @@ from rolellm_agents.config.foreign_files import keep_agreement
 from rolellm_agents.config.settings import DEFAULT_USER, load_settings, write_settings
 from rolellm_agents.errors import RoleLLMError, TrustError
 from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.persona.editing.lorebook_document import LorebookDocument
 from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.scene import LoadedScene, agreed, cast_scene, without_models
 from rolellm_agents.scene.file_models import file_models
@@ -27,7 +28,7 @@ from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
-from rolellm_tui.editing import chat_persona_editor, library_persona_editor
+from rolellm_tui.editing import chat_persona_editor, library_persona_editor, lorebook_editor
 from rolellm_tui.habits import AppHabits
 from rolellm_tui.notices import notice_sequence, run_notice_command
 from rolellm_tui.screens.chat import ChatScreen
@@ -37,6 +38,7 @@ from rolellm_tui.screens.file_models import FileModelsScreen
 from rolellm_tui.screens.keys import KeysScreen
 from rolellm_tui.screens.library import LibraryScreen
 from rolellm_tui.screens.models import ModelsScreen
+from rolellm_tui.screens.pick_lorebook import PickLorebookScreen
 from rolellm_tui.screens.scene import SceneScreen
 from rolellm_tui.screens.scenes import ScenesScreen
 from rolellm_tui.screens.settings import Override, SettingsScreen
@@ -249,6 +251,19 @@ class RoleApp(App[RoleLLMError]):
             self._complain(error)
         else:
             self.push_screen(editor, go_on)
+
+    def on_library_screen_lorebook_requested(self, event: LibraryScreen.LorebookRequested) -> None:
+        """Ask for a lorebook, and edit it."""
+
+        def edit(document: LorebookDocument | None) -> None:
+            if document is None:
+                return
+            try:
+                self.push_screen(lorebook_editor(document, event.persona, self._user))
+            except RoleLLMError as error:
+                self._complain(error)
+
+        self.push_screen(PickLorebookScreen(), edit)
 
     def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
         """Sort the library by most recent conversation, and show all of it."""

@@ -1,17 +1,19 @@
-"""Open the persona editor: from the library, and from a chat with its model and its last lines."""
+"""Open editors of personas and lorebooks, with the model and the chat that they are tried with."""
 
 from pathlib import Path
 
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.models.catalog import get_model
-from rolellm_agents.persona import FoundPersona, find_persona
+from rolellm_agents.persona import FoundPersona, Persona, find_persona
 from rolellm_agents.persona.editing.document import new_document, open_document
+from rolellm_agents.persona.editing.lorebook_document import LorebookDocument
 from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.answer import as_langchain, lore_so_far
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.chat.summary import covered_exchanges
+from rolellm_tui.screens.lorebook_editor import LorebookEditorScreen
 from rolellm_tui.screens.persona_editor import PersonaEditorScreen
 from rolellm_tui.widgets.editor.trial import TrialSetting
 
@@ -28,6 +30,17 @@ def library_persona_editor(found: FoundPersona | None, user: str) -> PersonaEdit
     setting = TrialSetting(strategy, user, get_model(settings.model), about_user=about)
     document = open_document(found) if found else new_document()
     return PersonaEditorScreen(document, setting)
+
+
+def lorebook_editor(document: LorebookDocument, persona: Persona | None, user: str) -> LorebookEditorScreen:
+    """An editor for a lorebook's file, which is tried in a new chat with a persona.
+
+    Raises:
+        RoleLLMError: the settings cannot be used.
+    """
+    about = current_user_persona(load_settings()).about
+    tried_for = persona or Persona(id="someone", name="Someone", description="Someone.")
+    return LorebookEditorScreen(document, tried_for, TrialSetting("", user, about_user=about))
 
 
 def chat_persona_editor(session: Session, path: Path | None) -> PersonaEditorScreen:
