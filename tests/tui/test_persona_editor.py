@@ -104,8 +104,8 @@ async def test_lorebook_entries_are_tried_with_the_line(size: tuple[int, int]) -
     async with _editor("Show me the mill.").run_test(size=size) as pilot:
         if size[0] < 110:
             await pilot.press("f3")
-        await until(pilot, lambda: "“Engine” is active: its key “mill”" in text_of(pilot, "#prompt"))
-        assert "“Tea” is not active: none of its keys was found." in text_of(pilot, "#prompt")
+        await until(pilot, lambda: "“Engine” is active: its key “mill”" in text_of(pilot, "#trial"))
+        assert "“Tea” is not active: none of its keys was found." in text_of(pilot, "#trial")
         assert "Prompt: about" in text_of(pilot, "#tokens")
 
 

@@ -125,8 +125,8 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
                 yield Input(
                     placeholder="A line to try; empty for the chat's last line", id="line", compact=True
                 )
-                with VerticalScroll(id="prompt-scroll"):
-                    yield Static(id="prompt", markup=False)
+                with VerticalScroll(id="trial-scroll"):
+                    yield Static(id="trial", markup=False)
         yield OptionList(id="findings", markup=False)
         yield Static(id="tokens", markup=False)
         yield StatusLine(id="status")
@@ -303,7 +303,7 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
             [Option(plain(f"{'✗' if one.is_error else '·'} {one.message}")) for one in trial.found]
         )
         findings.display = bool(trial.found)
-        self.query_one("#prompt", Static).update(trial_content(trial))
+        self.query_one("#trial", Static).update(trial_content(trial))
         self.query_one("#tokens", Static).update(plain(trial.total))
 
     @on(OptionList.OptionSelected, "#findings")

@@ -13,6 +13,7 @@ from textual.widgets import Checkbox, Input, Select, Static, TextArea
 
 from rolellm_agents.persona.editing.form import FormField, FormRow, Path
 from rolellm_agents.text import plain
+from rolellm_tui.widgets.editor.flag_box import FlagBox
 
 
 class RowForm(VerticalScroll, can_focus=False):
@@ -40,7 +41,8 @@ class RowForm(VerticalScroll, can_focus=False):
         for field in row.fields:
             widget = _widget(field)
             fields[widget] = field
-            self._shown[widget] = _content(widget)
+            # A choice has its value only after it was mounted.
+            self._shown[widget] = _chosen(field) if isinstance(widget, Select) else _content(widget)
             if field.kind != "flag":
                 children.append(Static(field.label, classes="label", markup=False))
             children.append(widget)
@@ -79,18 +81,22 @@ class RowForm(VerticalScroll, can_focus=False):
 def _widget(field: FormField) -> Widget:
     value = field.value
     if field.kind == "flag":
-        return Checkbox(field.label, bool(value))
+        return FlagBox(field.label, bool(value))
     if field.kind in ("choice", "position"):
-        values = [choice for _, choice in field.choices]
-        chosen = values.index(value) if value in values else 0
         options = [(plain(label), index) for index, (label, _) in enumerate(field.choices)]
-        return Select(options, value=chosen, allow_blank=False, compact=True)
+        return Select(options, value=_chosen(field), allow_blank=False, compact=True)
     if field.kind in ("text", "words"):
         shown = "\n".join(map(str, value)) if isinstance(value, list | tuple) else str(value or "")
         area = TextArea(shown, soft_wrap=True, tab_behavior="focus")
         area.set_class(field.kind == "words", "words")
         return area
     return Input("" if value is None else str(value), compact=True)
+
+
+def _chosen(field: FormField) -> int:
+    """The index of the choice that counts."""
+    values = [choice for _, choice in field.choices]
+    return values.index(field.value) if field.value in values else 0
 
 
 def _content(widget: Widget) -> Any:
