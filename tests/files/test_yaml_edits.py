@@ -111,6 +111,72 @@ def test_random_edits_are_read_as_wanted_and_keep_all_other_keys(edits: list[tup
         )
 
 
+_PLAIN = st.text(st.sampled_from("abc éüé夏"), min_size=1, max_size=12).map(lambda text: f"w{text.strip()}")
+_COMMENT = st.sampled_from(["", "", "  # a remark", "  # 'it' has: [marks] {too}"])
+
+
+@st.composite
+def _written_value(draw: st.DrawFn, indent: int, depth: int) -> str:
+    """What follows the colon of a key, in one of the styles that people write."""
+    pad = " " * indent
+    words, comment = draw(_PLAIN), draw(_COMMENT)
+    inner = [draw(_PLAIN) for _ in range(draw(st.integers(1, 3)))]
+    styles = [
+        f" {words}{comment}",
+        f" '{words}: ''so'''{comment}",
+        f' "{words}\\n\\t# no comment"{comment}',
+        f" {draw(st.integers(-9, 99))}{comment}",
+        f" |-{comment}" + "".join(f"\n{pad}  {one}" for one in inner),
+        f" >-{comment}" + "".join(f"\n{pad}  {one}" for one in inner) + f"\n\n{pad}  end",
+        f" [{', '.join(inner)}]{comment}",
+        f" {{k: {words}, m: [{', '.join(inner)}]}}{comment}",
+        comment + "".join(f"\n{pad}- {one}{draw(_COMMENT)}" for one in inner),
+        comment + "".join(f"\n{pad}  # of the next\n{pad}  - {one}" for one in inner),
+    ]
+    if depth:
+        styles.append(comment + "\n" + draw(_written_mapping(indent + 2, depth - 1)).rstrip("\n"))
+        items = [draw(_written_mapping(indent + 4, depth - 1)).rstrip("\n").lstrip() for _ in inner]
+        if not any(item.startswith("#") for item in items):
+            styles.append("".join(f"\n{pad}  - {item}" for item in items))
+    return draw(st.sampled_from(styles))
+
+
+@st.composite
+def _written_mapping(draw: st.DrawFn, indent: int = 0, depth: int = 2) -> str:
+    """A mapping of some keys, with comments between them."""
+    text = ""
+    for key in draw(st.lists(st.sampled_from("abcdef"), unique=True, min_size=1, max_size=4)):
+        pad = " " * indent
+        text += draw(st.sampled_from(["", "", "\n", f"{pad}# before {key}\n"]))
+        text += f"{pad}{key}:{draw(_written_value(indent, depth))}\n"
+    return text
+
+
+@examples(5)
+@given(_written_mapping(), _WORDS, st.integers(0, 2**32))
+def test_a_change_of_a_random_file_stays_in_its_key(text: str, words: str, seed: int) -> None:
+    before, wanted = plain_data(text), plain_data(text)
+    draw = random.Random(seed)
+    place: Any = wanted
+    key = changed = draw.choice(list(wanted))
+    while isinstance(place[key], dict | list) and place[key] and draw.random() < 0.8:
+        place = place[key]
+        key = draw.choice(list(place)) if isinstance(place, dict) else draw.randrange(len(place))
+    if isinstance(place, list) and draw.random() < 0.5:
+        place.insert(key, words)
+    elif draw.random() < 0.3 and (place is not wanted or len(wanted) > 1):
+        del place[key]
+    else:
+        place[key] = words
+    result = edited_yaml(text, wanted)
+    assert plain_data(result) == wanted
+    others = [one for one in before if one != changed]
+    assert _chunks(result, others) == _chunks(text, others)
+    for one in others:
+        if f"\n# before {one}\n" in f"\n{text}":
+            assert f"\n# before {one}\n" in f"\n{result}"
+
+
 def _change(data: dict[str, Any], words: str, draw: random.Random) -> None:
     kind = draw.randrange(5)
     key = draw.choice(_LISTS)

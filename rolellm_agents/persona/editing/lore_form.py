@@ -14,6 +14,7 @@ from rolellm_agents.cards.lore.lorebook import (
     ROLES,
     WORLD_KEYS,
     LoreEntry,
+    Position,
     lorebook_format,
     read_lorebook,
 )
@@ -23,7 +24,7 @@ from rolellm_agents.persona.editing.form import Data, FormField, ItemList, Path,
 EditedFormat = Literal["card", "world"]
 """The formats of lorebooks that can be edited."""
 
-_POSITIONS = {
+POSITION_LABELS: Mapping[Position, str] = {
     "before_char": "before the description",
     "after_char": "after the description",
     "before_note": "before the author's note",
@@ -33,6 +34,7 @@ _POSITIONS = {
     "after_examples": "after the examples",
     "outlet": "at the outlet's macro",
 }
+"""The positions in words."""
 _LOGICS = {
     "and_any": "one of them must be found",
     "not_all": "not all of them may be found",
@@ -164,7 +166,7 @@ def _path(kind: EditedFormat, ours: str) -> Path:
 
 
 def _place_fields(raw: Data, entry: LoreEntry, kind: EditedFormat) -> Iterator[FormField]:
-    positions = tuple((_POSITIONS[one], one) for one in POSITIONS)
+    positions = tuple((POSITION_LABELS[one], one) for one in POSITIONS)
     place: Path = ("extensions", "position") if kind == "card" else ("position",)
     yield FormField(place, "Position", "position", entry.position, positions)
     yield _number(raw, kind, "depth", "Messages after it, among the last messages", entry.depth)

@@ -10,6 +10,7 @@ from textual.content import Content
 
 from rolellm_agents.cards import Activation, Lorebook, LoreSettings
 from rolellm_agents.persona.editing.form import Path
+from rolellm_agents.persona.editing.lore_form import POSITION_LABELS
 from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecallOptions, recalled_lore
 from rolellm_agents.text import plain
@@ -75,7 +76,7 @@ def lore_lines(activation: Activation) -> tuple[str, ...]:
     return (
         *(
             f"{number}. {item['name'] or item['uid']} · {tokens[item['book'], item['uid']]:,} tokens · "
-            f"{item['position']}"
+            f"{POSITION_LABELS[item['position']]}"
             for number, item in enumerate(recalled_lore(activation), 1)
         ),
         *(trace.sentence() for trace in activation.traces),
