@@ -1,5 +1,6 @@
 """The persona editor: typing, lists, findings, saving and leaving."""
 
+import threading
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, TextArea
 
 from rolellm_agents.persona import Persona, find_persona
-from rolellm_agents.persona.editing.document import open_document
-from rolellm_agents.persona.editing.drafts import keep_draft
+from rolellm_agents.persona.editing.document import PersonaDocument, open_document
+from rolellm_agents.persona.editing.drafts import keep_draft, read_draft
 from rolellm_agents.persona.editing.form import with_value
+from rolellm_tui.screens import persona_editor
 from rolellm_tui.screens.persona_editor import PersonaEditorScreen
 from rolellm_tui.widgets.editor.trial import TrialSetting
 
@@ -118,3 +120,89 @@ async def test_the_draft_of_an_earlier_session_is_restored() -> None:
         assert "Eve · ada.yaml · not saved" in text_of(pilot, "#title")
         await pilot.press("ctrl+z")
         await until(pilot, lambda: text_of(pilot, "#title") == "Ada · ada.yaml")
+
+
+async def test_a_save_does_not_replace_a_file_that_was_changed_again_after_the_warning() -> None:
+    path = write_persona()
+    async with _editor().run_test() as pilot:
+        await _open_row(pilot, "Greeting")
+        await pilot.press("x")
+        path.write_text(ADA + "moment: Morning.\n")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "another program" in _status(pilot))
+        path.write_text(ADA + "moment: Evening.\n")
+        await pilot.press("y", "ctrl+s")
+        await until(pilot, lambda: "another program" in _status(pilot))
+        assert path.read_text() == ADA + "moment: Evening.\n"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "Saved" in _status(pilot))
+
+
+async def test_what_is_typed_during_a_save_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_persona()
+    begun, goes_on = threading.Event(), threading.Event()
+    save = persona_editor.save_document
+
+    def slow(*arguments: Any, **options: Any) -> PersonaDocument:
+        begun.set()
+        assert goes_on.wait(60)
+        return save(*arguments, **options)
+
+    monkeypatch.setattr(persona_editor, "save_document", slow)
+    async with _editor().run_test() as pilot:
+        await _open_row(pilot, "Greeting")
+        await pilot.press("end", "x", "ctrl+s")
+        await until(pilot, begun.is_set)
+        # The screen goes on while the file is written.
+        await pilot.press("y")
+        area = pilot.app.screen.query_one("#form TextArea", TextArea)
+        await until(pilot, lambda: area.text == "Good day.xy")
+        goes_on.set()
+        await until(pilot, lambda: "Saved" in _status(pilot))
+        assert path.read_text() == ADA.replace("Good day.", "Good day.x")
+        assert "not saved" in text_of(pilot, "#title")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "xy" in path.read_text())
+
+
+async def test_undo_back_to_what_is_saved_removes_the_draft() -> None:
+    path = write_persona()
+    draft = path.with_name(".ada.yaml.draft")
+    async with _editor().run_test() as pilot:
+        await _open_row(pilot, "Greeting")
+        await pilot.press("x")
+        await until(pilot, draft.exists)
+        await pilot.press("ctrl+z")
+        await until(pilot, lambda: not draft.exists())
+
+
+async def test_changes_are_kept_when_the_app_ends() -> None:
+    write_persona()
+    async with _editor().run_test() as pilot:
+        await _open_row(pilot, "Greeting")
+        await pilot.press("end", "x")
+        await until(pilot, lambda: "not saved" in text_of(pilot, "#title"))
+    draft = read_draft(open_document(find_persona("ada")))
+    assert draft is not None
+    assert draft.data["greeting"] == "Good day.x"
+
+
+async def test_an_error_of_the_strategy_leads_to_no_field() -> None:
+    write_persona()
+    setting = TrialSetting("no-such-strategy", "Sam")
+    app = ScreenApp(PersonaEditorScreen(open_document(find_persona("ada")), setting))
+    async with app.run_test() as pilot:
+        findings = pilot.app.screen.query_one("#findings", OptionList)
+        await until(pilot, lambda: findings.option_count and "✗" in str(findings.options[0].prompt))
+        findings.focus()
+        await pilot.press("home", "enter")
+        await until(pilot, lambda: "not about one field" in _status(pilot))
+        assert pilot.app.focused is findings
+
+
+async def test_labels_of_the_outline_take_one_row_each_in_a_narrow_terminal() -> None:
+    write_persona(ADA + "knowledge:\n- {title: A title that is far too long for it, text: I know.}\n")
+    async with _editor().run_test(size=(60, 20)) as pilot:
+        outline = pilot.app.screen.query_one("#outline", OptionList)
+        await until(pilot, lambda: outline.option_count)
+        assert outline.virtual_size.height == outline.option_count

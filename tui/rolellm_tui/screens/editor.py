@@ -208,7 +208,12 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
 
     @on(OptionList.OptionSelected, "#outline")
     def _entered(self) -> None:
-        self._show_form(focus=())
+        form = self.query_one(RowForm)
+        if form.shows(self._row):
+            # At once, so that what is typed next goes into the field.
+            form.focus_field(())
+        else:
+            self._show_form(focus=())
 
     @on(RowForm.Changed)
     def _typed(self, event: RowForm.Changed) -> None:

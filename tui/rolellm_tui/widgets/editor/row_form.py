@@ -31,9 +31,15 @@ class RowForm(VerticalScroll, can_focus=False):
         super().__init__(id=id)
         self._fields: Mapping[Widget, FormField] = {}
         self._shown: dict[Widget, Any] = {}
+        self._path: Path | None = None
+
+    def shows(self, row: FormRow) -> bool:
+        """Whether the fields of a row are there."""
+        return self._path == row.path
 
     async def show(self, row: FormRow) -> None:
         """Show a row's fields with their values."""
+        self._path = None
         await self.remove_children()
         self._fields, self._shown = {}, {}
         children: list[Widget] = []
@@ -52,6 +58,7 @@ class RowForm(VerticalScroll, can_focus=False):
             )
         self._fields = fields
         await self.mount_all(children)
+        self._path = row.path
         self.scroll_home(animate=False)
 
     def focus_field(self, path: Path) -> None:
