@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, TextArea
 
 from rolellm_agents.persona import Persona, find_persona
-from rolellm_agents.persona.editing.document import PersonaDocument, open_document
+from rolellm_agents.persona.editing.document import PersonaDocument, open_document, save_document
 from rolellm_agents.persona.editing.drafts import keep_draft, read_draft
 from rolellm_agents.persona.editing.form import with_value
 from rolellm_tui.screens import persona_editor
@@ -141,7 +141,7 @@ async def test_a_save_does_not_replace_a_file_that_was_changed_again_after_the_w
 async def test_what_is_typed_during_a_save_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_persona()
     begun, goes_on = threading.Event(), threading.Event()
-    save = persona_editor.save_document
+    save = save_document
 
     def slow(*arguments: Any, **options: Any) -> PersonaDocument:
         begun.set()
