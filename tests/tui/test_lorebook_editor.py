@@ -59,12 +59,12 @@ async def test_flags_and_choices_are_saved_in_their_place(world: Path) -> None:
     async with app.run_test(size=(120, 60)) as pilot:
         await _open_entry(pilot, 1)
         box = pilot.app.screen.query(FlagBox).first()
-        assert "☐" in text_of(pilot, "FlagBox")
+        await until(pilot, lambda: "☐" in text_of(pilot, "FlagBox"))
         box.value = True
         position = pilot.app.screen.query(Select).first()
         position.value = 1
         await until(pilot, lambda: "not saved" in text_of(pilot, "#title"))
-        assert "☑" in text_of(pilot, "FlagBox")
+        await until(pilot, lambda: "☑" in text_of(pilot, "FlagBox"))
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "Saved" in text_of(pilot, "#status"))
         await pilot.press("escape")

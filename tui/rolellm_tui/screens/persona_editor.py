@@ -24,6 +24,12 @@ class PersonaEditorScreen(EditorScreen[PersonaDocument, Persona]):
         """
         super().__init__(document)
         self._setting = setting
+        self._claim = document.claim
+
+    def on_unmount(self) -> None:
+        """Let another editor have the draft of the new persona."""
+        if self._claim is not None:
+            self._claim.release()
 
     def opening_message(self) -> str:
         """Where a copy is saved."""
