@@ -67,9 +67,8 @@ def parse_yaml(text: str, path: Path, model: type[Model], failure: type[RoleLLME
     if (size := len(text.encode(errors="surrogatepass"))) > MAX_BYTES:
         raise failure(_too_large(path, size))
     try:
-        _check_events(text)
-        root = yaml.compose(text, Loader=_Loader)
-        data = None if root is None else _build(_Loader(""), root)
+        root = composed(text)
+        data = None if root is None else plain_data(root)
     except yaml.YAMLError as error:
         raise failure(f"{path}{_yaml_complaint(error)}.") from error
     if not isinstance(data, dict):
@@ -78,6 +77,28 @@ def parse_yaml(text: str, path: Path, model: type[Model], failure: type[RoleLLME
         return model.model_validate(data)
     except ValidationError as error:
         raise failure(_validation_complaint(path, root, model, error)) from error
+
+
+def composed(text: str) -> yaml.Node | None:
+    """The nodes of a YAML text, with their places in it; None for an empty text.
+
+    Raises:
+        yaml.YAMLError: the text cannot be read.
+    """
+    _check_events(text)
+    return yaml.compose(text, Loader=_Loader)
+
+
+def plain_data(source: str | yaml.Node) -> Any:
+    """The data of a YAML text or node, by the same rules as `parse_yaml`, without a model.
+
+    Raises:
+        yaml.YAMLError: the text cannot be read.
+    """
+    if isinstance(source, yaml.Node):
+        return _build(_Loader(""), source)
+    root = composed(source)
+    return None if root is None else _build(_Loader(""), root)
 
 
 def read_text(path: Path, failure: type[RoleLLMError]) -> str:

@@ -19,6 +19,7 @@ from rolellm_agents.config.foreign_files import keep_agreement
 from rolellm_agents.config.settings import DEFAULT_USER, load_settings, write_settings
 from rolellm_agents.errors import RoleLLMError, TrustError
 from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.persona.editing.lorebook_document import LorebookDocument
 from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.scene import LoadedScene, agreed, cast_scene, without_models
 from rolellm_agents.scene.file_models import file_models
@@ -26,6 +27,7 @@ from rolellm_agents.text import plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
+from rolellm_tui.editing import chat_persona_editor, library_persona_editor, lorebook_editor
 from rolellm_tui.habits import AppHabits
 from rolellm_tui.notices import notice_sequence, run_notice_command
 from rolellm_tui.places import Place
@@ -36,6 +38,7 @@ from rolellm_tui.screens.file_models import FileModelsScreen
 from rolellm_tui.screens.keys import KeysScreen
 from rolellm_tui.screens.library import LibraryScreen
 from rolellm_tui.screens.models import ModelsScreen
+from rolellm_tui.screens.pick_lorebook import PickLorebookScreen
 from rolellm_tui.screens.scene import SceneScreen
 from rolellm_tui.screens.scenes import ScenesScreen
 from rolellm_tui.screens.settings import Override, SettingsScreen
@@ -80,6 +83,7 @@ class RoleApp(App[RoleLLMError]):
         transcript: Transcript,
         *,
         first: Persona | None = None,
+        first_path: Path | None = None,
         new: bool = False,
         welcome: bool = False,
         theme: str = "",
@@ -97,6 +101,7 @@ class RoleApp(App[RoleLLMError]):
             open_session: opens the session for a chosen persona.
             transcript: stores all conversations.
             first: the persona whose chat is opened at the start instead of the library.
+            first_path: the file of `first` if it was named by path.
             new: start a new conversation with `first` instead of resuming the last one.
             welcome: show the welcome screen to users without conversations.
             theme: the name of a Textual theme; Textual's default when empty or unknown.
@@ -112,6 +117,7 @@ class RoleApp(App[RoleLLMError]):
         self._open_session = open_session
         self.transcript = transcript
         self._first = first
+        self._first_path = first_path
         self._first_is_new = new
         self._welcomes = welcome
         self._user = user
@@ -137,8 +143,7 @@ class RoleApp(App[RoleLLMError]):
         if has_terminal():
             self.set_interval(_TERMINAL_SECONDS, self._leave_with_terminal)
         try:
-            begins = self._first if self._back_to is None else None
-            chat = self._chat(ChatOpening(begins, new=self._first_is_new)) if begins else None
+            chat = self._first_chat()
             conversations = self.transcript.conversations()
         except RoleLLMError as error:
             self.exit(error)
@@ -152,6 +157,11 @@ class RoleApp(App[RoleLLMError]):
             self.push_screen(SceneScreen(self._first_stage))
         elif self._welcomes and not conversations:
             self._welcome()
+
+    def _first_chat(self) -> ChatScreen | None:
+        if self._first is None or self._back_to is not None:
+            return None
+        return self._chat(ChatOpening(self._first, self._first_path, new=self._first_is_new))
 
     def _leave_with_terminal(self) -> None:
         """Quit when the terminal was closed; Textual would keep polling it.
@@ -192,7 +202,50 @@ class RoleApp(App[RoleLLMError]):
 
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
         """Start a new conversation with the same persona."""
-        self._open(ChatOpening(event.persona, new=True))
+        self._open(ChatOpening(event.persona, event.path, new=True))
+
+    def on_chat_screen_persona_edit_requested(self, event: ChatScreen.PersonaEditRequested) -> None:
+        """Edit the persona of a chat; the chat goes on with the persona as it was saved."""
+        chat = event.chat
+
+        def go_on(persona: Persona | None) -> None:
+            if persona is not None:
+                self._open(replace(chat.opening, persona=persona))
+
+        try:
+            editor = chat_persona_editor(chat.session, chat.opening.path)
+        except RoleLLMError as error:
+            self._complain(error)
+        else:
+            self.push_screen(editor, go_on)
+
+    def on_library_screen_edit_requested(self, event: LibraryScreen.EditRequested) -> None:
+        """Edit a persona of the library, or write a new one."""
+        library = next(screen for screen in self.screen_stack if isinstance(screen, LibraryScreen))
+
+        def go_on(persona: Persona | None) -> None:
+            if persona is not None:
+                library.show_edited(persona)
+
+        try:
+            editor = library_persona_editor(event.found, self._user)
+        except RoleLLMError as error:
+            self._complain(error)
+        else:
+            self.push_screen(editor, go_on)
+
+    def on_library_screen_lorebook_requested(self, event: LibraryScreen.LorebookRequested) -> None:
+        """Ask for a lorebook, and edit it."""
+
+        def edit(document: LorebookDocument | None) -> None:
+            if document is None:
+                return
+            try:
+                self.push_screen(lorebook_editor(document, event.persona, self._user))
+            except RoleLLMError as error:
+                self._complain(error)
+
+        self.push_screen(PickLorebookScreen(), edit)
 
     def on_chat_screen_reopened(self, event: ChatScreen.Reopened) -> None:
         """Go on with other options or another persona."""
@@ -259,7 +312,7 @@ class RoleApp(App[RoleLLMError]):
         if persona is None:
             self._go_on_with_scene(summary.id, message)
         else:
-            self._open(ChatOpening(persona, conversation, at=message))
+            self._open(ChatOpening(persona, conversation=conversation, at=message))
 
     def _persona(self, persona_id: str) -> Persona:
         """A persona by its id; that of the command line may be in a file that is in no list."""
@@ -279,7 +332,7 @@ class RoleApp(App[RoleLLMError]):
         self._open(
             ChatOpening(
                 persona,
-                place.conversation,
+                conversation=place.conversation,
                 new=place.conversation is None,
                 strategy=place.strategy,
                 model=place.model,

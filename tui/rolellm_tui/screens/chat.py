@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from textual import on, work
@@ -73,6 +74,14 @@ class ChatScreen(Screen[None]):
         """The user starts a new conversation with the same persona."""
 
         persona: Persona
+        path: Path | None = None
+        """As in `ChatOpening`."""
+
+    @dataclass
+    class PersonaEditRequested(AppMessage):
+        """The user edits the persona of the chat."""
+
+        chat: "ChatScreen"
 
     @dataclass
     class Reopened(AppMessage):
@@ -624,6 +633,10 @@ class ChatScreen(Screen[None]):
             self._prompt.take(text)
         await self._conversation.show()
 
+    def action_edit_persona(self) -> None:
+        """Edit the persona's file."""
+        self.post_message(self.PersonaEditRequested(self))
+
     def action_export(self) -> None:
         """Write the conversation to a file."""
         if conversation := self.session.conversation:
@@ -634,7 +647,7 @@ class ChatScreen(Screen[None]):
     def action_new(self) -> None:
         """Begin a new conversation with the same persona."""
         self.session.cancel()
-        self.post_message(self.NewConversation(self._opening.persona))
+        self.post_message(self.NewConversation(self._opening.persona, self._opening.path))
 
     def action_library(self) -> None:
         """Go back to the library."""

@@ -78,6 +78,16 @@ class LibraryScreen(Screen[None], TypesIntoSearch):
             tooltip="Choose strategy, model and greeting first.",
         ),
         Binding("f7", "scenes", "Scenes", id="library.scenes", tooltip="Scenes with several characters."),
+        Binding("f8,f11", "edit", "Edit", id="library.edit", tooltip="Edit this persona.", show=False),
+        Binding("f9", "new", "New", id="library.new", tooltip="Write a new persona.", show=False),
+        Binding(
+            "ctrl+o",
+            "edit_lorebook",
+            "Lorebook",
+            id="library.lorebook",
+            tooltip="Edit a lorebook's file.",
+            show=False,
+        ),
         Binding("escape", "clear", "Clear", id="library.clear", tooltip="Clear search and filters."),
     ]
 
@@ -102,6 +112,19 @@ class LibraryScreen(Screen[None], TypesIntoSearch):
 
     class ScenesRequested(Message):
         """The user opens the scenes."""
+
+    @dataclass
+    class EditRequested(Message):
+        """The user edits a persona, or writes a new one."""
+
+        found: FoundPersona | None
+
+    @dataclass
+    class LorebookRequested(Message):
+        """The user edits a lorebook's file."""
+
+        persona: Persona | None
+        """For whom it is tried."""
 
     def __init__(
         self,
@@ -280,6 +303,26 @@ class LibraryScreen(Screen[None], TypesIntoSearch):
     def action_scenes(self) -> None:
         """Open the scenes."""
         self.post_message(self.ScenesRequested())
+
+    def action_edit(self) -> None:
+        """Edit the highlighted persona."""
+        if found := self._by_id.get(self._highlighted or ""):
+            self.post_message(self.EditRequested(found))
+
+    def action_new(self) -> None:
+        """Write a new persona."""
+        self.post_message(self.EditRequested(None))
+
+    def action_edit_lorebook(self) -> None:
+        """Edit a lorebook's file."""
+        found = self._by_id.get(self._highlighted or "")
+        self.post_message(self.LorebookRequested(found.persona if found else None))
+
+    def show_edited(self, persona: Persona) -> None:
+        """Read the personas again, and highlight one."""
+        self._close_card()
+        self.action_clear()
+        self._read_cast(persona.id)
 
     def action_import(self) -> None:
         """Import a character card."""

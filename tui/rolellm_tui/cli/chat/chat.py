@@ -21,6 +21,8 @@ from rolellm_tui.cli.transcripts import open_transcript
 from rolellm_tui.output import print_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rolellm_agents.persona import Persona
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.chat.session import Session
@@ -82,14 +84,16 @@ def chat(
       rolellm chat --web
       printf 'Hello.\\nAnd you?\\n' | rolellm chat shrek
     """
-    from rolellm_agents.persona import load_persona
+    from rolellm_agents.persona import find_persona, load_persona
     from rolellm_agents.persona.from_card.conversion import with_greeting
 
     if (host is not None or port is not None) and not web:
         raise typer.BadParameter("It requires --web.", param_hint="--host, --port")
     if web and as_lines:
         raise typer.BadParameter("It cannot be combined with --web.", param_hint="--plain")
-    first = load_persona(persona) if persona else None
+    found = find_persona(persona) if persona else None
+    first = found.persona if found else None
+    first_path = found.path if found and found.origin == "path" else None
     if first and greeting:
         first = with_greeting(first, greeting)
 
@@ -124,7 +128,15 @@ def chat(
             )
             cast = partial(open_ensemble, options=scene_options)
             open_scene = stage_opener(transcript, cast, seed=options.seed)
-            _run_app(open_chat, open_scene, transcript, first=first, new=new, options=options)
+            _run_app(
+                open_chat,
+                open_scene,
+                transcript,
+                first=first,
+                first_path=first_path,
+                new=new,
+                options=options,
+            )
         else:
             run(_talk_in_lines(open_first()[1]))
 
@@ -135,6 +147,7 @@ def _run_app(
     transcript: "Transcript",
     *,
     first: "Persona | None",
+    first_path: "Path | None",
     new: bool,
     options: SessionOptions,
 ) -> None:
@@ -145,6 +158,7 @@ def _run_app(
         open_stage: opens the stage of a chosen scene.
         transcript: with all conversations.
         first: persona to open at start.
+        first_path: its file if it was named by path.
         new: start a new conversation with it.
         options: the command's options; those that are given override settings.
 
@@ -164,6 +178,7 @@ def _run_app(
         open_session,
         transcript,
         first=first,
+        first_path=first_path,
         new=new,
         welcome=True,
         pixels=find_pixels(),
