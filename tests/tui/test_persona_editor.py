@@ -8,6 +8,7 @@ from helpers.piloting import until
 from helpers.screen_app import ScreenApp, text_of
 from helpers.user_files import ADA, write_persona
 from langchain_core.messages import AIMessage
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, TextArea
 
@@ -206,3 +207,15 @@ async def test_labels_of_the_outline_take_one_row_each_in_a_narrow_terminal() ->
         outline = pilot.app.screen.query_one("#outline", OptionList)
         await until(pilot, lambda: outline.option_count)
         assert outline.virtual_size.height == outline.option_count
+
+
+async def test_what_is_typed_right_after_enter_goes_into_the_field() -> None:
+    write_persona()
+    async with _editor().run_test() as pilot:
+        outline = pilot.app.screen.query_one("#outline", OptionList)
+        await until(pilot, lambda: outline.option_count)
+        # Keys come faster than the form is filled.
+        for key, letter in (("down", None), ("down", None), ("enter", "\r"), ("end", None), ("x", "x")):
+            pilot.app.post_message(events.Key(key, letter))
+        await until(pilot, lambda: "not saved" in text_of(pilot, "#title"))
+        assert pilot.app.screen.query_one("#form TextArea", TextArea).text == "Good day.x"

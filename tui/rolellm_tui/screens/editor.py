@@ -62,6 +62,16 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
     BINDINGS = [
         Binding("ctrl+s", "save", "Save", id="editor.save", tooltip="Save the file.", priority=True),
+        # With priority, so that the field has the focus before the next key comes.
+        Binding(
+            "enter",
+            "fields",
+            "Fields",
+            id="editor.fields",
+            tooltip="To the fields of this part.",
+            show=False,
+            priority=True,
+        ),
         Binding("f3", "preview", "Prompt", id="editor.preview", tooltip="The prompt, and back."),
         Binding("f7", "add", "Add", id="editor.add", tooltip="Add an item below.", priority=True),
         Binding("f8", "remove", "Remove", id="editor.remove", tooltip="Remove this item.", priority=True),
@@ -207,10 +217,10 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
         self.refresh_bindings()
 
     @on(OptionList.OptionSelected, "#outline")
-    def _entered(self) -> None:
+    def action_fields(self) -> None:
+        """Go to the fields of the present row."""
         form = self.query_one(RowForm)
         if form.shows(self._row):
-            # At once, so that what is typed next goes into the field.
             form.focus_field(())
         else:
             self._show_form(focus=())
@@ -231,6 +241,8 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Enable changes of a list on its rows only; Escape closes an open choice first."""
+        if action == "fields":
+            return self.focused is not None and self.focused.id == "outline"
         if action == "leave":
             return not any(select.expanded for select in self.query(Select))
         return not (
