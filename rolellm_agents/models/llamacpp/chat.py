@@ -181,7 +181,7 @@ class ChatLlamaCpp(StreamedChatModel):
             adapter=self._adapter,
         )
 
-    def bind(self, **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+    def bind(self, **kwargs: Any) -> Any:  # the type of the binding is private to LangChain
         """Bind keyword arguments of calls.
 
         Raises:
