@@ -1,9 +1,11 @@
 """Unknown keyword arguments of ChatLlamaCpp are refused, with a suggestion."""
 
 from pathlib import Path
+from typing import assert_type
 
 import pytest
 from helpers.tiny_gguf import make_tiny_gguf
+from langchain_core.messages import AIMessage
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
@@ -39,4 +41,10 @@ async def test_an_asynchronous_call_refuses_an_unknown_argument(path: Path) -> N
 def test_known_arguments_are_bound(path: Path) -> None:
     model = ChatLlamaCpp(model_path=path, timeout=60, max_retries=2)  # type: ignore[call-arg]  # LangChain's
     bound = model.bind(temperature=0, seed=1, stop=["x"], thinking="off")
-    assert getattr(bound, "kwargs", {})["seed"] == 1
+    assert bound.kwargs["seed"] == 1
+
+
+def test_a_binding_is_a_model_for_type_checkers_too(path: Path) -> None:
+    answer = ChatLlamaCpp(model_path=path, max_tokens=1).bind(temperature=0).invoke("Hello")
+    assert_type(answer, AIMessage)
+    assert isinstance(answer, AIMessage)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import LangSmithParams, LanguageModelInput
@@ -181,14 +181,16 @@ class ChatLlamaCpp(StreamedChatModel):
             adapter=self._adapter,
         )
 
-    def bind(self, **kwargs: Any) -> Any:  # the type of the binding is private to LangChain
-        """Bind keyword arguments of calls.
+    if not TYPE_CHECKING:  # type checkers see LangChain's own signature: the class it returns is private
 
-        Raises:
-            ModelError: a call has no such argument.
-        """
-        check_options(kwargs, _SAMPLING)
-        return super().bind(**kwargs)
+        def bind(self, **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+            """Bind keyword arguments of calls.
+
+            Raises:
+                ModelError: a call has no such argument.
+            """
+            check_options(kwargs, _SAMPLING)
+            return super().bind(**kwargs)
 
     def with_structured_output(
         self,

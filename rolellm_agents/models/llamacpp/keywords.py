@@ -6,7 +6,7 @@ from typing import Final
 from rolellm_agents.errors import ModelError
 from rolellm_agents.text import did_you_mean
 
-_OF_SERVERS: Final = frozenset(("max_retries", "timeout"))
+_OF_SERVERS: Final = frozenset(("api_key", "max_retries", "streaming", "timeout"))
 """LangChain's standard arguments of all chat models that mean nothing in this process."""
 
 _OF_CALLS: Final = frozenset(
