@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_new_model_refuses_an_unknown_field(path: Path) -> None:
     with pytest.raises(ModelError, match=r"no field 'presence_penlty' \(did you mean presence_penalty"):
-        ChatLlamaCpp(model_path=path, presence_penlty=1)  # type: ignore[call-arg]  # the mistake under test
+        ChatLlamaCpp(model_path=path, presence_penlty=1)
 
 
 def test_bind_refuses_an_unknown_argument(path: Path) -> None:
@@ -39,7 +39,7 @@ async def test_an_asynchronous_call_refuses_an_unknown_argument(path: Path) -> N
 
 
 def test_known_arguments_are_bound(path: Path) -> None:
-    model = ChatLlamaCpp(model_path=path, timeout=60, max_retries=2)  # type: ignore[call-arg]  # LangChain's
+    model = ChatLlamaCpp(model_path=path, timeout=60, max_retries=2)
     bound = model.bind(temperature=0, seed=1, stop=["x"], thinking="off")
     assert bound.kwargs["seed"] == 1
 
