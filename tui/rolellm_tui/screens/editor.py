@@ -213,17 +213,19 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
 
     @on(OptionList.OptionHighlighted, "#outline")
     def _moved(self) -> None:
-        self._show_form()
+        self._follow_outline()
         self.refresh_bindings()
 
+    @work(group="form", exclusive=True, exit_on_error=False)
+    async def _follow_outline(self) -> None:
+        await self.query_one(RowForm).move_to(self._row)
+
     @on(OptionList.OptionSelected, "#outline")
-    def action_fields(self) -> None:
-        """Go to the fields of the present row."""
+    async def action_fields(self) -> None:
+        """Go to the fields of the present row. The next key waits until they are there."""
         form = self.query_one(RowForm)
-        if form.shows(self._row):
-            form.focus_field(())
-        else:
-            self._show_form(focus=())
+        await form.move_to(self._row)
+        form.focus_field(())
 
     @on(RowForm.Changed)
     def _typed(self, event: RowForm.Changed) -> None:

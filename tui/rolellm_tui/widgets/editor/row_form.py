@@ -1,5 +1,6 @@
 """The fields of one row of a form."""
 
+import asyncio
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,13 +33,21 @@ class RowForm(VerticalScroll, can_focus=False):
         self._fields: Mapping[Widget, FormField] = {}
         self._shown: dict[Widget, Any] = {}
         self._path: Path | None = None
-
-    def shows(self, row: FormRow) -> bool:
-        """Whether the fields of a row are there."""
-        return self._path == row.path
+        """The row whose fields are there; None while they are replaced."""
+        self._filling = asyncio.Lock()
 
     async def show(self, row: FormRow) -> None:
         """Show a row's fields with their values."""
+        async with self._filling:
+            await self._fill(row)
+
+    async def move_to(self, row: FormRow) -> None:
+        """Show a row's fields unless they are there already, with the focus that they have."""
+        async with self._filling:
+            if self._path != row.path:
+                await self._fill(row)
+
+    async def _fill(self, row: FormRow) -> None:
         self._path = None
         await self.remove_children()
         self._fields, self._shown = {}, {}
@@ -63,12 +72,11 @@ class RowForm(VerticalScroll, can_focus=False):
 
     def focus_field(self, path: Path) -> None:
         """Focus the field of a path, or the first one."""
-        for widget, field in self._fields.items():
-            if field.path == path:
-                widget.focus()
-                return
-        if self._fields:
-            next(iter(self._fields)).focus()
+        given = (widget for widget, field in self._fields.items() if field.path == path)
+        widget = next(given, None) or next(iter(self._fields), None)
+        if widget is not None:
+            # At once: `focus` waits until the app has handled the keys that were pressed meanwhile.
+            self.screen.set_focus(widget)
 
     @on(Input.Changed)
     @on(TextArea.Changed)
