@@ -65,10 +65,13 @@ def test_plain_mode_compares_and_keeps_another_answer() -> None:
         "Hello.", "/compare zero-shot system", "/swipe 3", "/compare", "/compare one"
     )
 
-    # Both answer at the same time, so either may get the first reply.
-    found = re.search(r"2\. zero-shot: (Two|Three)\.\n3\. system: (Two|Three)\.", printed)
-    assert found
-    assert f"Answer 3 of 3.\n3. Ada: {found[2]}." in printed
+    # Both answer at the same time, so either may be first, and get the first reply.
+    found = re.findall(r"(\d)\. (zero-shot|system): (Two|Three)\.", printed)
+    numbers, strategies, texts = zip(*found, strict=True)
+    assert sorted(numbers) == ["2", "3"]
+    assert sorted(strategies) == ["system", "zero-shot"]
+    assert sorted(texts) == ["Three", "Two"]
+    assert f"Answer 3 of 3.\n3. Ada: {texts[numbers.index('3')]}." in printed
     assert "Name two to four strategies or models" in complaints
     assert "Usage: /compare [NAME NAME …]" in complaints
 
