@@ -174,5 +174,6 @@ def _with_portrait(origin: Path, folder: Path, data: Mapping[str, Any]) -> Mappi
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
         except OSError as error:
+            target.unlink(missing_ok=True)  # on a full disk, a part of it
             raise PersonaError(f"{target} cannot be written: {error.strerror}.") from error
     return {**data, "portrait": target.relative_to(folder).as_posix()}
