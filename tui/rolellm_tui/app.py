@@ -332,7 +332,8 @@ class RoleApp(App[RoleLLMError]):
         self._open(
             ChatOpening(
                 persona,
-                conversation=place.conversation,
+                self._first_path if persona is self._first else None,
+                place.conversation,
                 new=place.conversation is None,
                 strategy=place.strategy,
                 model=place.model,
