@@ -73,8 +73,16 @@ async def opened(where: tuple[Door, aiohttp.ClientSession], name: str) -> Tab:
 
 
 def apps() -> list[psutil.Process]:
-    """The processes with the app."""
-    return [one for one in psutil.Process().children() if APP in one.cmdline()]
+    """The processes with the app that run."""
+    return [one for one in psutil.Process().children() if APP in _command(one)]
+
+
+def _command(process: psutil.Process) -> list[str]:
+    """The command line of a process; empty once it has ended, before or after it is waited for."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
 
 
 async def gone_to(page: Tab, place: str) -> None:
