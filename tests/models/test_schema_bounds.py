@@ -154,6 +154,12 @@ def test_an_odd_schema_is_refused_in_a_sentence(schema: Any) -> None:
     assert "\n" not in str(refused.value)
 
 
+def test_a_schema_on_which_the_library_panics_is_refused() -> None:
+    keywords = {"patternProperties": "·é\x8a\U000c1d16", "maxItems": "", "minItems": "#~"}
+    with pytest.raises(AnswerFormatError, match="cannot be prescribed"):
+        schema_grammar({"maxItems": [keywords, "", keywords]})
+
+
 @examples(10)
 @given(JSON)
 def test_any_json_as_a_schema_is_prescribed_or_refused(schema: Any) -> None:
