@@ -49,6 +49,8 @@ def _print_report(report: "CheckReport") -> None:
 
     if report.is_sound:
         print_text(f"{report.file} is sound: {_extent(report)}, format {report.format}.")
+    if report.binned:
+        print_text(f"{counted(report.binned, 'message')} more in the bin; see “rolellm history bin list”.")
     if report.missing:
         print_text(f"{counted(report.missing, 'message')} could not be saved by an earlier salvage.")
     for finding in report.findings:
