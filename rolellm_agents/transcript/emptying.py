@@ -20,7 +20,6 @@ from rolellm_agents.transcript.search_words import index_of
 from rolellm_agents.transcript.times import now
 
 _MESSAGES_AT_ONCE: Final = 50
-_INDEX_PAGES_AT_ONCE: Final = 50
 
 Progress = Callable[[int, int], None]
 """Called with the number of deleted messages, and of all."""
@@ -88,7 +87,7 @@ def empty_marked(
             "SELECT count(*) FROM removal JOIN binned ON binned.removal = removal.number WHERE emptying"
         ).fetchone()[0]
     done = 0
-    steps = (_delete_messages, _delete_removal, _merge_index)
+    steps = (_delete_messages, _delete_removal)
     started = time.monotonic()
     while any(step(database) for step in steps):
         if stopped():
@@ -195,13 +194,13 @@ def _delete_messages(database: Database) -> bool:
         if not rows:
             return False
         (highest,) = db.execute(
-            "SELECT max((SELECT max(number) FROM message), "
-            "(SELECT coalesce(max(highest), 0) FROM emptied))"
+            "SELECT max((SELECT max(number) FROM message), (SELECT coalesce(max(highest), 0) FROM emptied))"
         ).fetchone()
         for number, text in rows:
             if text is not None:
                 db.execute(
-                    "INSERT INTO word (word, rowid, words) VALUES ('delete', ?, ?)", (number, index_of(text))
+                    "INSERT INTO word (word, rowid, words) VALUES ('delete', ?, ?)",
+                    (number, index_of(text)),
                 )
             db.execute("DELETE FROM piece WHERE message = ?", (number,))
             db.execute("DELETE FROM summary WHERE message = ?", (number,))
@@ -257,23 +256,15 @@ def _delete_removal(database: Database) -> bool:
     return True
 
 
-def _merge_index(database: Database) -> bool:
-    """Rewrite a part of the search's index, in which deleted words stay until then; False at its end."""
-    with database.writing(durable=False) as db:
-        if not db.execute("SELECT 1 FROM emptied WHERE wiped = 'no'").fetchone():
-            return False
-        before = db.total_changes
-        db.execute("INSERT INTO word (word, rank) VALUES ('merge', ?)", (-_INDEX_PAGES_AT_ONCE,))
-        # SQLite's documentation: the work is done when fewer than two rows have changed.
-        return db.total_changes - before >= 2
-
-
 def _wipe(database: Database) -> bool:
     """Write the file anew, and shorten the log to nothing: both still have the deleted text."""
     with database.reading() as db:
         left = {row[0] for row in db.execute("SELECT DISTINCT wiped FROM emptied")}
     if "no" in left:
         with database.writing() as db:
+            # Deleted words stay in the index until it is rewritten. FTS5's merging in steps is no way: in
+            # SQLite 3.40, it left a damaged index.
+            db.execute("INSERT INTO word (word) VALUES ('optimize')")
             db.execute("DELETE FROM manner WHERE number NOT IN (SELECT manner FROM message)")
         with database.reading() as db:
             db.execute("VACUUM")

@@ -46,7 +46,9 @@ def delete(
     ] = None,
     persona: Annotated[
         str | None,
-        typer.Option("--persona", help="Delete all conversations with this persona (an id), and its draft."),
+        typer.Option(
+            "--persona", help="Delete all conversations with this persona (an id), and its draft."
+        ),
     ] = None,
     yes: YesOption = False,
     as_json: JsonOption = False,
@@ -175,7 +177,9 @@ def restore(deletion: DeletionArgument, as_json: JsonOption = False) -> None:
 def empty(
     deletion: Annotated[
         str | None,
-        typer.Argument(help="Id of one deletion, with those that rest on it. Default: all.", metavar="[ID]"),
+        typer.Argument(
+            help="Id of one deletion, with those that rest on it. Default: all.", metavar="[ID]"
+        ),
     ] = None,
     yes: YesOption = False,
     as_json: JsonOption = False,
