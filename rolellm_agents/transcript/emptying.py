@@ -16,14 +16,14 @@ from rolellm_agents.errors import MessageError, StorageError
 from rolellm_agents.transcript.bin import find_in_bin, oldest_in_bin
 from rolellm_agents.transcript.branches import insert_move, read_positions
 from rolellm_agents.transcript.database import Database
-from rolellm_agents.transcript.search_words import index_of
+from rolellm_agents.transcript.indexing import index_anew
 from rolellm_agents.transcript.times import now
 
 _MESSAGES_AT_ONCE: Final = 50
 
 Progress = Callable[[int, int], None]
 """Called with the number of deleted messages, and of all."""
-Wiped = Literal["no", "file", "log"]
+Wiped = Literal["begun", "file", "log"]
 
 _RESTING_ON: Final = """
 UPDATE removal SET emptying = 1
@@ -181,13 +181,11 @@ def _delete_messages(database: Database) -> bool:
     with database.writing(durable=False) as db:
         rows = db.execute(
             """
-            SELECT message.number, message.text
-            FROM (SELECT message FROM binned
-                  WHERE removal = (SELECT number FROM removal WHERE emptying
-                                   AND EXISTS (SELECT 1 FROM binned WHERE binned.removal = removal.number)
-                                   ORDER BY number LIMIT 1)
-                  ORDER BY message DESC LIMIT ?) last
-            CROSS JOIN message ON message.number = last.message
+            SELECT message FROM binned
+            WHERE removal = (SELECT number FROM removal WHERE emptying
+                             AND EXISTS (SELECT 1 FROM binned WHERE binned.removal = removal.number)
+                             ORDER BY number LIMIT 1)
+            ORDER BY message DESC LIMIT ?
             """,
             (_MESSAGES_AT_ONCE,),
         ).fetchall()
@@ -196,12 +194,7 @@ def _delete_messages(database: Database) -> bool:
         (highest,) = db.execute(
             "SELECT max((SELECT max(number) FROM message), (SELECT coalesce(max(highest), 0) FROM emptied))"
         ).fetchone()
-        for number, text in rows:
-            if text is not None:
-                db.execute(
-                    "INSERT INTO word (word, rowid, words) VALUES ('delete', ?, ?)",
-                    (number, index_of(text)),
-                )
+        for (number,) in rows:
             db.execute("DELETE FROM piece WHERE message = ?", (number,))
             db.execute("DELETE FROM summary WHERE message = ?", (number,))
             db.execute("DELETE FROM move WHERE head = ?", (number,))
@@ -258,26 +251,35 @@ def _delete_removal(database: Database) -> bool:
 
 def _wipe(database: Database) -> bool:
     """Write the file anew, and shorten the log to nothing: both still have the deleted text."""
-    with database.reading() as db:
-        left = {row[0] for row in db.execute("SELECT DISTINCT wiped FROM emptied")}
-    if "no" in left:
+    if (last := _begin_wiping(database)) is not None:
+        index_anew(database)
         with database.writing() as db:
-            # Deleted words stay in the index until it is rewritten. FTS5's merging in steps is no way: in
-            # SQLite 3.40, it left a damaged index.
-            db.execute("INSERT INTO word (word) VALUES ('optimize')")
             db.execute("DELETE FROM manner WHERE number NOT IN (SELECT manner FROM message)")
         with database.reading() as db:
             db.execute("VACUUM")
-        _note_wiped(database, "no", "file")
-    if left & {"no", "file"}:
+        _note_wiped(database, last, "begun", "file")
+    with database.reading() as db:
+        (last,) = db.execute("SELECT max(number) FROM emptied WHERE wiped = 'file'").fetchone()
+    if last is not None:
         with database.reading() as db:
             (busy, *_) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
             return False
-        _note_wiped(database, "file", "log")
+        _note_wiped(database, last, "file", "log")
     return True
 
 
-def _note_wiped(database: Database, before: Wiped, after: Wiped) -> None:
+def _begin_wiping(database: Database) -> int | None:
+    """The last row of `emptied` whose text will be wiped; None if there is none.
+
+    What another process deletes from now on gets a row of its own, and is wiped later.
+    """
     with database.writing() as db:
-        db.execute("UPDATE emptied SET wiped = ? WHERE wiped = ?", (after, before))
+        db.execute("UPDATE emptied SET wiped = 'begun' WHERE wiped = 'no'")
+        last: int | None = db.execute("SELECT max(number) FROM emptied WHERE wiped = 'begun'").fetchone()[0]
+    return last
+
+
+def _note_wiped(database: Database, last: int, before: Wiped, after: Wiped) -> None:
+    with database.writing() as db:
+        db.execute("UPDATE emptied SET wiped = ? WHERE wiped = ? AND number <= ?", (after, before, last))

@@ -139,7 +139,7 @@ CREATE TABLE emptied (
     number    INTEGER PRIMARY KEY,
     messages  INTEGER NOT NULL,
     highest   INTEGER NOT NULL,  -- the highest number that a message had at that time
-    wiped     TEXT NOT NULL CHECK (wiped IN ('no', 'file', 'log'))  -- where no deleted text is left
+    wiped     TEXT NOT NULL CHECK (wiped IN ('no', 'begun', 'file', 'log'))  -- where no deleted text is left
 ) STRICT;
 
 CREATE TRIGGER message_stays BEFORE DELETE ON message

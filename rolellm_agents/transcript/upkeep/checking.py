@@ -9,6 +9,7 @@ from typing import Final
 
 from rolellm_agents.errors import StorageError
 from rolellm_agents.transcript.database import FORMAT
+from rolellm_agents.transcript.indexing import index_is_sound
 from rolellm_agents.transcript.upkeep.copies import count_kept, reading
 
 _MOST_FINDINGS: Final = 20
@@ -139,6 +140,8 @@ def _findings(db: sqlite3.Connection, version: int) -> Iterator[str]:
         yield from _of_sqlite(db)
         if version != FORMAT:
             return  # an older format is converted when the file is opened
+        if not index_is_sound(db):
+            yield "The index of the search is damaged; “rolellm history salvage” writes a new one."
         for query, fault in _INVARIANTS:
             (count,) = db.execute(query).fetchone()
             if count:

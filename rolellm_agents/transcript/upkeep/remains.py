@@ -192,7 +192,7 @@ def _binned(found: Remains, row: Row) -> None:
 
 
 def _emptied(found: Remains, row: Row) -> None:
-    if row.values[3] in ("no", "file", "log"):
+    if row.values[3] in ("no", "begun", "file", "log"):
         found.emptied[_number(row)] = cast("tuple[int, int, str]", row.values[1:])
 
 
