@@ -1,7 +1,7 @@
 """SQL of the bin: deleting, listing what was deleted, and taking it back.
 
-The functions run inside the caller's transaction. Deleting moves nothing: the rows of `removal` and `binned`
-hide what they name, so taking it back is the same as never having deleted it.
+The functions run inside the caller's transaction. Deleting moves nothing: the rows of `removal` and
+`binned` hide what they name, so taking it back is the same as never having deleted it.
 """
 
 import secrets
@@ -259,15 +259,14 @@ def _path(db: sqlite3.Connection, head: int | None) -> Iterable[int]:
 
 
 def _count_below(db: sqlite3.Connection, root: int) -> int:
-    count: int = db.execute(f"{_BELOW} SELECT count(*) FROM below", {"root": root}).fetchone()[0]
+    query = f"{_BELOW} SELECT count(*) FROM below"  # noqa: S608 - ours
+    count: int = db.execute(query, {"root": root}).fetchone()[0]
     return count
 
 
 def _hide_below(db: sqlite3.Connection, removal: int, root: int) -> None:
-    db.execute(
-        f"INSERT INTO binned (message, removal) {_BELOW} SELECT number, :removal FROM below",
-        {"root": root, "removal": removal},
-    )
+    statement = f"INSERT INTO binned (message, removal) {_BELOW} SELECT number, :removal FROM below"  # noqa: S608
+    db.execute(statement, {"root": root, "removal": removal})
 
 
 def _insert(

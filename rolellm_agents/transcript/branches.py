@@ -13,7 +13,8 @@ MAIN = "main"
 """The first branch of every conversation."""
 
 _POSITIONS = """
-SELECT place.number AS branch, place.name, place.head, message.id AS head_id, place.newest, place.after, place.moved
+SELECT place.number AS branch, place.name, place.head, message.id AS head_id,
+       place.newest, place.after, place.moved
 FROM (SELECT said.name, said.number, said.newest, move.number AS moved, move.after,
              CASE WHEN move.number IS NULL OR said.newest > move.after THEN said.newest
                   ELSE move.head END AS head

@@ -1,7 +1,8 @@
 """Emptying the bin: rows are deleted in short transactions, and then their text is wiped from the file.
 
-A deletion is first marked as `emptying`; from then on it is not listed and cannot be taken back, and everything
-of it stays hidden. A process that is killed therefore never leaves half a conversation: the next one goes on.
+A deletion is first marked as `emptying`; from then on it is not listed and cannot be taken back, and
+everything of it stays hidden. A process that is killed therefore never leaves half a conversation: the
+next one goes on.
 """
 
 import contextlib
@@ -72,8 +73,8 @@ def empty_marked(
 ) -> bool:
     """Delete what is marked, and wipe its text from the file and its log.
 
-    Other processes may write meanwhile: no transaction is long, except that of the last step, `VACUUM`, which
-    writes the file anew.
+    Other processes may write meanwhile: no transaction is long, except those of the last steps, which write
+    the index and then the file anew.
 
     Returns:
         Whether everything is wiped; not if another process reads the log, or if `stopped` tells to stop.

@@ -17,9 +17,9 @@ def index_anew(database: Database) -> None:
 
     The words are prepared before the transaction, because other writers wait for it.
 
-    Messages are not removed from the index one by one. FTS5 would need their words exactly as they were added,
-    which newer Unicode tables split differently; and the number of the index's levels can grow with each
-    `merge` or `optimize`, until SQLite calls the file malformed at 2,000 levels.
+    Messages are not removed from the index one by one. FTS5 would need their words exactly as they were
+    added, but newer Unicode tables can split a text differently. And the index can get a level more with
+    each `merge` or `optimize`, until SQLite calls the file malformed at 2,000 levels.
 
     Raises:
         StorageError: the file cannot be written.
@@ -32,19 +32,27 @@ def index_anew(database: Database) -> None:
             _prepare(prepared, rows)
             last = rows[-1][0]
         with database.writing() as db:
-            ended = {number for (number,) in db.execute("SELECT number FROM message WHERE status IS NOT NULL")}
+            ended = {
+                number for (number,) in db.execute("SELECT number FROM message WHERE status IS NOT NULL")
+            }
             known = {number for (number,) in prepared.execute("SELECT message FROM prepared")}
             for number in ended - known:
-                _prepare(prepared, db.execute("SELECT number, text FROM message WHERE number = ?", (number,)))
+                _prepare(
+                    prepared, db.execute("SELECT number, text FROM message WHERE number = ?", (number,))
+                )
             db.execute("INSERT INTO word (word) VALUES ('delete-all')")
             db.executemany(
                 "INSERT INTO word (rowid, words) VALUES (?, ?)",
-                (row for row in prepared.execute("SELECT * FROM prepared ORDER BY message") if row[0] in ended),
+                (
+                    row
+                    for row in prepared.execute("SELECT * FROM prepared ORDER BY message")
+                    if row[0] in ended
+                ),
             )
 
 
 def index_is_sound(db: sqlite3.Connection) -> bool:
-    """Whether FTS5 finds the index sound; SQLite's check of a whole file includes it only since version 3.44.
+    """Whether FTS5 finds the index sound; SQLite's check of a file includes it only since version 3.44.
 
     FTS5's check is written as an insertion, so it runs on a copy in memory, and needs no right to write.
 
@@ -72,7 +80,8 @@ def _some_texts(database: Database, last: int) -> list[tuple[int, str]]:
         return [
             (number, text)
             for number, text in db.execute(
-                "SELECT number, text FROM message WHERE number > ? AND status IS NOT NULL ORDER BY number LIMIT ?",
+                "SELECT number, text FROM message WHERE number > ? AND status IS NOT NULL "
+                "ORDER BY number LIMIT ?",
                 (last, _MESSAGES_AT_ONCE),
             )
         ]

@@ -37,7 +37,7 @@ def delete(
         str | None,
         typer.Option(
             "--message",
-            help="Delete only this message and all that follow it: its id, or its number on the latest branch.",
+            help="Delete only this message and all that follow: its id, or its number on the last branch.",
         ),
     ] = None,
     branch: Annotated[
@@ -186,8 +186,8 @@ def empty(
 ) -> None:
     """Delete forever what is in the bin. It cannot be taken back.
 
-    Backups, exports and copies of the transcript keep what they have; the command names those that are beside
-    the transcript.
+    Backups, exports and copies of the transcript keep what they have; the command names those that are
+    beside the transcript.
 
     \b
     Examples:
@@ -212,7 +212,7 @@ def empty(
     if not wiped:
         complain(
             "Another program reads the conversations, so the text is still in their log; it is removed when "
-            "rolellm is opened the next time."
+            "you start rolellm the next time."
         )
     if copies:
         complain("Copies of the conversations can still contain it: " + ", ".join(copies) + ".")
