@@ -3,14 +3,25 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from rolellm_agents.errors import MessageError
-from rolellm_agents.transcript import Message, Transcript
+from rolellm_agents.transcript import DeletionExtent, Message, Transcript
 from rolellm_agents.transcript.message import Kind
 from rolellm_agents.transcript.store import MAIN
 
 STILL_ANSWERING = "An answer is still being generated; stop it first, or wait for its end."
+
+
+class _Step(NamedTuple):
+    """A step to undo, or to redo."""
+
+    head: str | None
+    """The message to go to."""
+    message: str | None = None
+    """The message whose deletion is undone or redone."""
+    deletion: str = ""
+    """The deletion to take back."""
 
 
 class ConversationCursor(ABC):
@@ -32,8 +43,8 @@ class ConversationCursor(ABC):
         self._branch = transcript.latest_branch(conversation) if conversation else MAIN
         self._path = transcript.path(conversation, self._branch) if conversation else []
         self._busy = False
-        self._undone: list[str | None] = []
-        self._done: list[str | None] = []
+        self._undone: list[_Step] = []
+        self._done: list[_Step] = []
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -112,6 +123,26 @@ class ConversationCursor(ABC):
         self._done.clear()
         self._undone.clear()
 
+    def measure(self, message_id: str) -> DeletionExtent:
+        """What `delete` would delete, on all branches.
+
+        Raises:
+            MessageError: there is no such message on this branch.
+        """
+        return self._transcript.measure_message(self._path[self._place_of(message_id)].id)
+
+    def delete(self, message_id: str) -> None:
+        """Put a message of this branch and everything that follows it into the bin; `undo` takes it back.
+
+        Raises:
+            MessageError: there is no such message, or an answer is still being generated.
+        """
+        self._check_idle()
+        kept, before = self._path[: self._place_of(message_id)], self._head
+        self._done.append(_Step(before, message_id, self._transcript.delete_message(message_id)))
+        self._undone.clear()
+        self._path = kept
+
     def undo(self) -> bool:
         """Undo the last change since the conversation was opened; its messages stay in the tree.
 
@@ -119,9 +150,17 @@ class ConversationCursor(ABC):
             Whether there was a change to undo.
 
         Raises:
-            MessageError: an answer is still being generated.
+            MessageError: an answer is still being generated, or what was deleted is not in the bin.
         """
-        return self._step_back(self._done, self._undone)
+        self._check_idle()
+        if not self._done or self.conversation is None:
+            return False
+        step = self._done.pop()
+        if step.deletion:
+            self._transcript.take_back(step.deletion)
+        self._undone.append(_Step(self._head, step.message))
+        self._go_to(self._path_of(step))
+        return True
 
     def redo(self) -> bool:
         """Redo the last change that was undone, if there was no other change since.
@@ -129,7 +168,18 @@ class ConversationCursor(ABC):
         Raises:
             MessageError: an answer is still being generated.
         """
-        return self._step_back(self._undone, self._done)
+        self._check_idle()
+        if not self._undone or self.conversation is None:
+            return False
+        step = self._undone.pop()
+        deletion = self._transcript.delete_message(step.message) if step.message else ""
+        self._done.append(_Step(self._head, step.message, deletion))
+        if deletion:
+            # The branch is not moved, so that it returns with what was deleted.
+            self._path = self._path_of(step)
+        else:
+            self._go_to(self._path_of(step))
+        return True
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -142,7 +192,7 @@ class ConversationCursor(ABC):
         finally:
             self._busy = False
             if self._head != before:
-                self._done.append(before)
+                self._done.append(_Step(before))
                 self._undone.clear()
 
     def _check_idle(self) -> None:
@@ -189,14 +239,8 @@ class ConversationCursor(ABC):
     def _head(self) -> str | None:
         return self._path[-1].id if self._path else None
 
-    def _step_back(self, steps: list[str | None], opposite: list[str | None]) -> bool:
-        self._check_idle()
-        if not steps or self.conversation is None:
-            return False
-        target = steps.pop()
-        opposite.append(self._head)
-        self._go_to(self._transcript.path_to(target) if target else [])
-        return True
+    def _path_of(self, step: _Step) -> list[Message]:
+        return self._transcript.path_to(step.head) if step.head else []
 
     def _go_to(self, path: list[Message]) -> None:
         if self.conversation is not None:

@@ -182,7 +182,7 @@ def _missing(db: sqlite3.Connection) -> int:
         ).fetchone()
     except sqlite3.DatabaseError:  # a former format
         highest = emptied = 0
-    return max(0, max(int(last), highest) - int(found) - emptied)
+    return max(0, max(int(last), int(highest)) - int(found) - int(emptied))
 
 
 def _binned(db: sqlite3.Connection) -> int:

@@ -262,10 +262,12 @@ def _insert_bin(db: sqlite3.Connection, repaired: _Repair) -> None:
             removals[removal] = (
                 f"{removal:08x}", "message", conversation, message, None, None, None, now(), 0,
             )  # fmt: skip
-    for number, (id_, kind, conversation, root, branch, *rest) in removals.items():
-        known = root if root in repaired.messages else None
-        its = branch if branch in repaired.branches else None
-        _insert_rows(db, "removal", [(number, id_, kind, conversation, known, its, *rest)])
+    for number, (id_, kind, its_conversation, root, branch, *rest) in removals.items():
+        known_root = root if root in repaired.messages else None
+        known_branch = branch if branch in repaired.branches else None
+        _insert_rows(
+            db, "removal", [(number, id_, kind, its_conversation, known_root, known_branch, *rest)]
+        )
     _insert_rows(db, "binned", binned.items())
     _insert_rows(db, "emptied", ((number, *row) for number, row in remains.emptied.items()))
 

@@ -21,6 +21,7 @@ from rolellm_tui.plain import lines
 from rolellm_tui.plain.answers import Answers
 from rolellm_tui.plain.background import BackgroundLoop
 from rolellm_tui.plain.commands import ALL, CLEAR, Command, Name, help_lines, parse
+from rolellm_tui.widgets.common.deletions import extent_of
 
 
 def talk_plainly(session: Session, transcript: Transcript) -> None:
@@ -70,6 +71,7 @@ class PlainChat:
             "continue": self._continue,
             "swipe": self._swipe,
             "edit": self._edit,
+            "delete": self._delete,
             "undo": self._undo,
             "redo": self._redo,
             "branch": self._branch,
@@ -146,6 +148,13 @@ class PlainChat:
         last = len(self._session.messages)
         self._session.choose(swipes[number - 1].id)
         return [f"Answer {number} of {len(swipes)}.", *self._lines_from(last)]
+
+    def _delete(self, command: Command) -> Iterable[str]:
+        message = self._message(command.number)
+        extent = self._session.measure(message.id)
+        self._session.delete(message.id)
+        yield f"Deleted: {extent_of(extent)}. /undo takes it back; so does the bin, for thirty days."
+        yield from self._last_lines()
 
     def _undo(self, _: Command) -> Iterable[str]:
         return self._last_lines() if self._session.undo() else ["Nothing to undo."]

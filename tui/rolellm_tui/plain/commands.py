@@ -14,6 +14,7 @@ Name = Literal[
     "continue",
     "swipe",
     "edit",
+    "delete",
     "undo",
     "redo",
     "branch",
@@ -134,6 +135,7 @@ _FORMS: dict[Name, _Form] = {
     "edit": _Form(
         "N TEXT", "replace the text of message N; your own messages are answered again.", _number_and_text
     ),
+    "delete": _Form("N", "delete message N and all that follow it; /undo takes them back.", _number),
     "undo": _Form("", "undo.", _no_argument),
     "redo": _Form("", "redo.", _no_argument),
     "branch": _Form(

@@ -25,6 +25,7 @@ from rolellm_graphs.events import Event, TokenDelta, TurnFailed, Waiting
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.chat_keys import CHAT_KEYS, is_offered
 from rolellm_tui.screens.compare import CompareScreen
+from rolellm_tui.screens.delete import DeleteScreen
 from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.tree import TreeScreen
 from rolellm_tui.widgets.chat.bubble import Bubble
@@ -348,6 +349,8 @@ class ChatScreen(Screen[None]):
                 name = self.session.branch(bubble.message.id)
                 await self._show_branch(f"New branch: {name}. Ctrl+T shows all.")
                 self._prompt.focus()
+            case "delete" if bubble.message and not self.answering:
+                self._delete(bubble.message)
 
     def action_edit(self) -> None:
         """Edit the selected message, or the user's last line."""
@@ -383,6 +386,15 @@ class ChatScreen(Screen[None]):
         text = await self.app.push_screen_wait(AskScreen("Edit", message.text, hint=hint))
         if text and text.strip() and text != message.text:
             self._begin(lambda: self._follow(self.session.edit(message.id, text)))
+
+    @work(group="delete", exclusive=True, exit_on_error=False)
+    async def _delete(self, message: Message) -> None:
+        """Delete a message and what follows it, after a question."""
+        what = "this message and everything that follows it"
+        if await self.app.push_screen_wait(DeleteScreen(what, self.session.measure(message.id))):
+            self.session.delete(message.id)
+            await self._show_branch("Deleted. Ctrl+Z takes it back; so does the bin, for thirty days.")
+            self._prompt.focus()
 
     @work(group="note", exclusive=True, exit_on_error=False)
     async def action_note(self) -> None:

@@ -211,8 +211,8 @@ def empty(
     print_text(f"Deleted forever: {_messages(count)}.")
     if not wiped:
         complain(
-            "Another program reads the conversations, so the text is still in their log; it is removed when "
-            "you start rolellm the next time."
+            "Another program reads the conversations, so the text is still in their log; it is removed "
+            "when you start rolellm the next time."
         )
     if copies:
         complain("Copies of the conversations can still contain it: " + ", ".join(copies) + ".")

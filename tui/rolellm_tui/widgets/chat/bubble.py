@@ -19,7 +19,7 @@ from rolellm_agents.transcript import Message
 from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.common.formatting import counted
 
-Wish = Literal["branch", "earlier", "later", "copy"]
+Wish = Literal["branch", "earlier", "later", "copy", "delete"]
 
 
 class SwipeCount(Static):
@@ -67,6 +67,13 @@ class Bubble(Vertical, can_focus=True):
             tooltip="Show or hide the model's reasoning.",
         ),
         Binding("ctrl+c", "wish('copy')", "Copy", id="bubble.copy", tooltip="Copy the text."),
+        Binding(
+            "delete",
+            "wish('delete')",
+            "Delete",
+            id="bubble.delete",
+            tooltip="Delete the message and all that follow it.",
+        ),
     ]
 
     @dataclass
