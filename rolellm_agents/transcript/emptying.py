@@ -198,7 +198,11 @@ def _delete_messages(database: Database) -> bool:
         for (number,) in rows:
             db.execute("DELETE FROM piece WHERE message = ?", (number,))
             db.execute("DELETE FROM summary WHERE message = ?", (number,))
-            db.execute("DELETE FROM move WHERE head = ?", (number,))
+            # A branch that is in the bin itself ends where its messages end.
+            db.execute(
+                "UPDATE move SET head = (SELECT parent FROM message WHERE number = ?1) WHERE head = ?1",
+                (number,),
+            )
             db.execute("UPDATE removal SET root = NULL WHERE root = ?", (number,))
             db.execute("DELETE FROM message WHERE number = ?", (number,))
             db.execute("DELETE FROM binned WHERE message = ?", (number,))

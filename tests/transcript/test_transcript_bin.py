@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
 from helpers.transcripts import say
 
+from rolellm_agents.errors import MessageError
 from rolellm_agents.transcript import Transcript
 from rolellm_agents.transcript.upkeep.checking import check_transcript
+from rolellm_agents.transcript.upkeep.salvage import salvage
 
 
 def spoken(transcript: Transcript, count: int = 8) -> tuple[str, list[str]]:
@@ -47,3 +50,52 @@ def test_the_bytes_of_what_was_deleted_are_gone_after_emptying(tmp_path: Path) -
     report = check_transcript(file)
     assert report.is_sound
     assert (report.messages, report.binned, report.missing) == (4, 0, 0)
+
+
+def test_a_deleted_branch_returns_to_what_is_left_of_its_messages(tmp_path: Path) -> None:
+    with Transcript(tmp_path / "transcript.db") as transcript:
+        conversation, ids = spoken(transcript)
+        transcript.move_branch(conversation, ids[5], "side")
+        branch = transcript.delete_branch(conversation, "side")
+        assert transcript.empty_bin(transcript.delete_message(ids[3]))
+
+        transcript.take_back(branch)
+
+        assert transcript.branches(conversation) == {"main": ids[2], "side": ids[2]}
+
+
+def test_another_window_cannot_go_on_with_what_was_deleted(tmp_path: Path) -> None:
+    file = tmp_path / "transcript.db"
+    with Transcript(file) as transcript, Transcript(file) as other:
+        conversation, ids = spoken(transcript)
+        deletion = transcript.delete_message(ids[6])
+        with pytest.raises(MessageError, match="The message before it was deleted"):
+            say(other, conversation, ids[7], "still here")
+        transcript.take_back(deletion)
+        answer = other.begin(conversation, ids[7], speaker="shrek", audience=["user", "shrek"])
+        deletion = transcript.delete_conversations([conversation])
+        with pytest.raises(MessageError, match=f"history bin restore {deletion}"):
+            say(other, conversation, ids[7], "still here")
+        # An answer in progress ends in the bin.
+        other.add_piece(answer, "What are you")
+        other.end(answer, "What are you doing?", "complete")
+        assert transcript.conversations() == []
+        transcript.take_back(deletion)
+        assert transcript.message(answer).text == "What are you doing?"
+        transcript.delete_conversations([conversation])
+        assert transcript.empty_bin()
+        with pytest.raises(MessageError, match="There is no conversation"):
+            say(other, conversation, ids[7], "still here")
+
+
+def test_a_salvage_keeps_the_bin_and_counts_it_apart(tmp_path: Path) -> None:
+    file = tmp_path / "transcript.db"
+    with Transcript(file) as transcript:
+        conversation, ids = spoken(transcript)
+        transcript.delete_message(ids[3])
+    saved = salvage(file)
+    assert (saved.messages, saved.binned, saved.lost) == (3, 5, 0)
+    with Transcript(Path(saved.file)) as transcript:
+        assert [one.id for one in transcript.path(conversation)] == ids[:3]
+        transcript.take_back(transcript.bin()[0].id)
+        assert [one.id for one in transcript.path(conversation)] == ids

@@ -33,6 +33,9 @@ class Salvage:
     """The new file."""
     conversations: int
     messages: int
+    """Messages that are not in the bin."""
+    binned: int
+    """Messages in the bin."""
     torn: int
     """Messages of which a part is lost."""
     lost: int
@@ -63,10 +66,12 @@ def salvage(
     with new_file(out or dated_file(file, "salvaged")) as (part, target):
         _write(part, repaired)
     messages = repaired.messages
+    kept = messages.keys() - remains.binned.keys()
     return Salvage(
         file=str(target),
-        conversations=len({repaired.branches[one.row.branch][0] for one in messages.values()}),
-        messages=len(messages),
+        conversations=len({repaired.branches[messages[one].row.branch][0] for one in kept}),
+        messages=len(kept),
+        binned=len(messages) - len(kept),
         torn=sum(one.row.torn for one in messages.values()),
         lost=max(0, _highest(remains) - len(messages) - sum(row[0] for row in remains.emptied.values())),
     )

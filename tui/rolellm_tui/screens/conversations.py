@@ -14,7 +14,7 @@ from textual.widgets import Header, Input, OptionList, Static
 from textual.worker import Worker
 
 from rolellm_agents.chat_files.scenes import SCENE
-from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import ConversationSummary, DeletionExtent, FoundMessage, Transcript
 from rolellm_agents.transcript.message import USER
@@ -391,6 +391,10 @@ class ConversationsScreen(Screen[None]):
                 await asyncio.to_thread(self._changes[-1].take_back)
                 self._status.show_message(self._changes.pop().undo_message)
                 await self._list()
+            except MessageError as error:
+                # What it would take back is gone; earlier changes can still be undone.
+                self._changes.pop()
+                self._status.complain(error)
             except RoleLLMError as error:
                 self._status.complain(error)
         self.refresh_bindings()
