@@ -7,7 +7,7 @@ A command's option takes precedence over the environment variable `ROLELLM_…`,
 import os
 import tomllib
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -50,6 +50,8 @@ _COMPLAINTS = {
 """Messages for invalid values, by pydantic's type of the error."""
 
 
+NoticeKind = Literal["off", "bell", "notice"]
+"""Nothing, the terminal's bell, or a notice of the desktop."""
 _RECALL_METHODS = ("bm25", "chroma", "hybrid")
 
 
@@ -96,6 +98,12 @@ class Settings(BaseSettings):
     """The id of a user persona in `you.toml`; its name overrides `user_name`."""
     theme: str = Field(default=DEFAULT_THEME, min_length=1)
     """The app's colour theme."""
+    vim_keys: bool = False
+    """Whether the prompt has Vim's normal and insert mode."""
+    notice: NoticeKind = "off"
+    """What the app does when an answer ends while its window is not in front."""
+    notice_command: str | None = None
+    """The command that shows a notice, such as `notify-send`; the terminal does it when unset."""
 
     @classmethod
     def settings_customise_sources(
@@ -126,9 +134,12 @@ def load_settings() -> Settings:
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"])
+        known = (
+            f" (known: {', '.join(Settings.model_fields)})" if first["type"] == "extra_forbidden" else ""
+        )
         raise SettingsError(
             f"The setting {name!r} is not usable: {first['msg'].lower()}; correct it in {file} "
-            f"or in ROLELLM_{name.upper()} (known: {', '.join(Settings.model_fields)})."
+            f"or in ROLELLM_{name.upper()}{known}."
         ) from error
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}.") from error

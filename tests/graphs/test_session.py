@@ -530,8 +530,11 @@ async def test_a_model_that_fails_before_its_first_word_leaves_the_line_to_be_an
     assert answer.parent == session.messages[0].id
 
 
-async def test_a_model_that_says_nothing_has_failed(transcript: Transcript, file: Path) -> None:
-    session = open_session(transcript, "", ANSWER)
+@pytest.mark.parametrize("nothing", ["", " \n"])
+async def test_a_model_that_says_nothing_has_failed(
+    transcript: Transcript, file: Path, nothing: str
+) -> None:
+    session = open_session(transcript, nothing, ANSWER)
     failed = await failure_of(session.send("Count!"))
     assert isinstance(failed.error, ModelError)
     assert "returned an empty answer" in str(failed.error)

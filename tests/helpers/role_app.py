@@ -14,6 +14,7 @@ from rolellm_agents.persona import Persona
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs.chat.session import Session
 from rolellm_tui.app import RoleApp
+from rolellm_tui.habits import AppHabits
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.widgets.chat.bubble import Bubble
 from rolellm_tui.widgets.chat.prompt import PromptInput
@@ -27,6 +28,7 @@ def role_app(
     *,
     first: Persona | None = None,
     new: bool = False,
+    habits: AppHabits | None = None,
 ) -> RoleApp:
     """The app with one model for all."""
 
@@ -46,7 +48,7 @@ def role_app(
             conversation=conversation,
         )
 
-    return RoleApp(open_session, transcript, first=first, new=new)
+    return RoleApp(open_session, transcript, first=first, new=new, habits=habits)
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:

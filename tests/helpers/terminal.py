@@ -34,6 +34,31 @@ class Terminal:
         """What stands on the screen."""
         return self._tmux("capture-pane", "-p")
 
+    def paste(self, text: str) -> None:
+        """Paste, as a terminal does it that tells pasted text from typed text."""
+        self._tmux("set-buffer", text)
+        self._tmux("paste-buffer", "-p")
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the window another size."""
+        self._tmux("resize-window", "-x", str(columns), "-y", str(rows))
+
+    def set_option(self, name: str, value: str) -> None:
+        """Set an option of tmux's server."""
+        self._tmux("set-option", "-s", name, value)
+
+    def behind(self) -> None:
+        """Show another window, so that tmux remembers whether the bell rings."""
+        self._tmux("new-window", "sleep 600")
+
+    def rang(self) -> bool:
+        """Whether the bell has rung since the window was put `behind` another one."""
+        return "1" in self._tmux("list-windows", "-F", "#{window_bell_flag}")
+
+    def buffer(self) -> str:
+        """What programs have put into tmux's clipboard last."""
+        return self._tmux("show-buffer")
+
     def wait_for(self, *texts: str) -> str:
         """Wait until all of `texts` stand on the screen, and return it."""
         deadline = time.monotonic() + _PATIENCE

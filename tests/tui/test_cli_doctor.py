@@ -136,3 +136,15 @@ def test_a_key_is_told_of_but_never_shown(monkeypatch: pytest.MonkeyPatch) -> No
 
     assert CheckResult("OPENAI_API_KEY", "ok", "set") in found
     assert "sk-secret" not in str(found)
+
+
+def test_a_price_list_is_shown_or_its_mistake_named() -> None:
+    file = user_paths().prices_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('["openai:m"]\nread = 1\nwritten = 2\n')
+    assert found_here()["prices.toml"].found == "openai:m"
+
+    file.write_text('["openai:m"]\nred = 1\nwritten = 2\n')
+    mistake = found_here()["prices"]
+    assert mistake.state == "problem"
+    assert '["openai:m"] red' in mistake.found

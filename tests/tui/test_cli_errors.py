@@ -191,7 +191,9 @@ def test_standard_input_that_is_not_utf_8() -> None:
     ("arguments", "expected"),
     [
         (("say", "shrek", "Hi", "--loudly"), "No such option: --loudly"),
-        (("say", "shrek"), "Missing argument 'text'"),
+        (("say",), "Missing argument 'persona'"),
+        (("say", "shrek", "-", "-i"), "It needs a person at a terminal, not - or --json."),
+        (("say", "shrek", "-i", "--json"), "It needs a person at a terminal, not - or --json."),
         (("say", "shrek", "Hi", "--temperature", "9"), "Invalid value for '--temperature'"),
         (("say", "shrek", "Hi", "--max-tokens", "0"), "Invalid value for '--max-tokens'"),
         (("sing",), "No such command 'sing'"),

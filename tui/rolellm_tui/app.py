@@ -27,6 +27,8 @@ from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
+from rolellm_tui.habits import AppHabits
+from rolellm_tui.notices import notice_sequence, run_notice_command
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.screens.conversations import ConversationsScreen
 from rolellm_tui.screens.export import ExportScreen
@@ -40,6 +42,8 @@ from rolellm_tui.screens.settings import Override, SettingsScreen
 from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
 from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble
 from rolellm_tui.widgets.chat.opening import ChatOpening
+from rolellm_tui.widgets.chat.prompt import PromptInput
+from rolellm_tui.widgets.common.notice import Notice
 
 if TYPE_CHECKING:
     from rolellm_tui.widgets.library.portrait import PixelWidget
@@ -103,6 +107,7 @@ class RoleApp(App[RoleLLMError]):
         welcome: bool = False,
         theme: str = "",
         user: str = DEFAULT_USER,
+        habits: AppHabits | None = None,
         flags: Mapping[str, Override] | None = None,
         pixels: "PixelWidget | None" = None,
         stage: Stage | None = None,
@@ -118,6 +123,7 @@ class RoleApp(App[RoleLLMError]):
             welcome: show the welcome screen to users without conversations.
             theme: the name of a Textual theme; Textual's default when empty or unknown.
             user: replaces `{{user}}` in cards.
+            habits: the keys of prompts, and notices; the defaults when None.
             flags: the settings that command-line options override.
             pixels: draws portraits in pixels, from `find_pixels`; None for half blocks.
             stage: the scene that is opened at the start.
@@ -130,6 +136,7 @@ class RoleApp(App[RoleLLMError]):
         self._first_is_new = new
         self._welcomes = welcome
         self._user = user
+        self._habits = habits or AppHabits()
         self._flags = dict(flags or {})
         self._pixels = pixels
         self._first_stage = stage
@@ -268,6 +275,7 @@ class RoleApp(App[RoleLLMError]):
         if not changed:
             return
         self._take_name()
+        self._take_habits()
         if isinstance(self.screen, WelcomeScreen):
             self.screen.use_model(load_settings().model)
         screens = (screen for screen in self.screen_stack if isinstance(screen, ChatScreen | SceneScreen))
@@ -288,6 +296,42 @@ class RoleApp(App[RoleLLMError]):
         for screen in self.screen_stack:
             if isinstance(screen, LibraryScreen):
                 screen.user = self._user
+
+    # Keys of prompts, and notices
+
+    def _take_habits(self) -> None:
+        try:
+            self._habits = AppHabits.of(load_settings())
+        except RoleLLMError as error:
+            self._complain(error)
+            return
+        for screen in self.screen_stack:
+            for prompt in screen.query(PromptInput):
+                prompt.vim_keys = self._habits.vim_keys
+
+    def on_prompt_input_opened(self, event: PromptInput.Opened) -> None:
+        """Give a prompt the keys that the user has chosen."""
+        event.prompt.vim_keys = self._habits.vim_keys
+
+    def on_notice(self, event: Notice) -> None:
+        """Tell people who look at another window."""
+        if not self.app_focus and not self.is_web:
+            self._tell_outside(event.text)
+
+    def _tell_outside(self, text: str) -> None:
+        kind, command = self._habits.notice, self._habits.notice_command
+        if kind == "notice" and command:
+            self._run_notice_command(command, text)
+        elif self._driver is not None and (sequence := notice_sequence(kind, self.TITLE, text, os.environ)):
+            self._driver.write(sequence)
+            self._driver.flush()
+
+    @work(group="notice", exit_on_error=False)
+    async def _run_notice_command(self, command: str, text: str) -> None:
+        try:
+            await run_notice_command(command, self.TITLE, text)
+        except RoleLLMError as error:
+            self._complain(error)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterator[SystemCommand]:
         """Textual's system commands, without those that the app replaces."""
@@ -359,8 +403,15 @@ class RoleApp(App[RoleLLMError]):
 
     def on_scene_screen_export_requested(self, event: SceneScreen.ExportRequested) -> None:
         """Export a scene."""
+        self._export(event.conversation)
+
+    def on_chat_screen_export_requested(self, event: ChatScreen.ExportRequested) -> None:
+        """Export a conversation."""
+        self._export(event.conversation)
+
+    def _export(self, conversation: str) -> None:
         try:
-            summary = self.transcript.find_conversation(event.conversation)
+            summary = self.transcript.find_conversation(conversation)
         except RoleLLMError as error:
             self._complain(error)
             return

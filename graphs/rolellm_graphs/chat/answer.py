@@ -69,6 +69,7 @@ class PendingAnswer:
         self._prompt_hash = ""
         self._looked_up: dict[str, Any] = {}
         self._complete: AIMessage | None = None
+        self._held_blanks = ""
 
     @property
     def message(self) -> Message | None:
@@ -147,7 +148,13 @@ class PendingAnswer:
             sampling={**describe_sampling(self._voice.model), "seed": self._seed},
         )
 
-    def _take_words(self, words: str) -> Event:
+    def _take_words(self, words: str) -> Event | None:
+        words = self._held_blanks + words
+        if not (self._recording.started or self._prefix or words.strip()):
+            # An answer of blanks alone is empty, so they wait for the first word.
+            self._held_blanks = words
+            return None
+        self._held_blanks = ""
         made_by = {
             "model": self._voice.model_name,
             "strategy": self._voice.strategy,

@@ -3,12 +3,15 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from rolellm_tui.cli.options import StrategyOption
 from rolellm_tui.output import complain, print_text
+
+if TYPE_CHECKING:
+    from rolellm_graphs.server.app import Interface
 
 app = typer.Typer(
     name="serve",
@@ -199,6 +202,14 @@ def serve(
     user: Annotated[
         str | None, typer.Option("--user", help="Name by which characters address clients.")
     ] = None,
+    a2a: Annotated[
+        bool,
+        typer.Option(
+            "--a2a",
+            help="Also offer each persona and scene as an agent of the A2A protocol, at /a2a/NAME. The "
+            "server then keeps these conversations in memory.",
+        ),
+    ] = False,
 ) -> None:
     """Serve personas and scenes behind an OpenAI-compatible API.
 
@@ -219,10 +230,14 @@ def serve(
     from rolellm_agents.recall.embeddings import DEFAULT_EMBEDDINGS
 
     try:
+        from rolellm_graphs.server.app import openai_interface
         from rolellm_graphs.server.options import ServerOptions
         from rolellm_graphs.server.serving import serve as serve_forever
+
+        interfaces = (openai_interface, *_a2a_interfaces(offered=a2a))
     except ModuleNotFoundError as error:
-        complain(f"Serving needs {error.name}; install it with: pip install 'rolellm-agents[serve]'")
+        extra = "a2a" if a2a else "serve"
+        complain(f"Serving needs {error.name}; install it with: pip install 'rolellm-agents[{extra}]'")
         raise typer.Exit(2) from error
 
     settings = load_settings()
@@ -230,7 +245,7 @@ def serve(
         models=tuple(model or [settings.model]),
         strategy=strategy or settings.strategy,
         user=user or settings.user_name,
-        api_keys=_keys(api_key),
+        api_keys=keys(api_key),
         key_file=api_keys,
         requests_per_minute=requests_per_minute,
         connections_per_address=connections_per_address,
@@ -255,6 +270,7 @@ def serve(
     asyncio.run(
         serve_forever(
             options,
+            interfaces=interfaces,
             host=host,
             port=port,
             certificate=certificate,
@@ -264,7 +280,15 @@ def serve(
     )
 
 
-def _keys(given: list[str] | None) -> tuple[str, ...]:
+def _a2a_interfaces(*, offered: bool) -> "tuple[Interface, ...]":
+    if not offered:
+        return ()
+    from rolellm_graphs.a2a.interface import a2a_interface
+
+    return (a2a_interface,)
+
+
+def keys(given: list[str] | None) -> tuple[str, ...]:
     """The keys of the command line, or else the one of the environment, blanks included.
 
     Typer would split the variable at blanks, because the option is repeatable.

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.text import plain, replace_surrogates
 from rolellm_agents.transcript import Message, Transcript
@@ -24,7 +25,7 @@ from rolellm_tui.plain.commands import ALL, CLEAR, Command, Name, help_lines, pa
 from rolellm_tui.widgets.common.deletions import extent_of
 
 
-def talk_plainly(session: Session, transcript: Transcript) -> None:
+def talk_plainly(session: Session, transcript: Transcript, *, first: str = "") -> None:
     """Talk until /quit, Ctrl-D, or Ctrl-C without a running answer.
 
     SIGTERM exits with 143; a partial answer is saved.
@@ -32,10 +33,11 @@ def talk_plainly(session: Session, transcript: Transcript) -> None:
     Args:
         session: the conversation.
         transcript: the transcript that stores the conversation.
+        first: a line that the user has given with the command; empty for none.
     """
     try:
         with _ended_by_signals(), BackgroundLoop() as loop:
-            _talk(session, transcript, loop)
+            _talk(session, transcript, loop, first)
     except SystemExit:
         # Not before the loop has ended: until then, an answer may print words.
         if sys.stdout.isatty():
@@ -43,11 +45,15 @@ def talk_plainly(session: Session, transcript: Transcript) -> None:
         raise
 
 
-def _talk(session: Session, transcript: Transcript, loop: BackgroundLoop) -> None:
+def _talk(session: Session, transcript: Transcript, loop: BackgroundLoop, first: str) -> None:
     chat = PlainChat(session, transcript, Answers(session, loop))
     _prepare_input(session)
     try:
         chat.open()
+        if first:
+            print_text(f"You: {first}")
+            # A slash at its start is no command.
+            chat.run_command(f"/{first}" if first.startswith("/") else first)
         while chat.run_command(_ask()):
             pass
     except (EOFError, KeyboardInterrupt):
@@ -243,13 +249,17 @@ def _ask() -> str:
 
 
 def _prepare_input(session: Session) -> None:
-    """Accept any bytes, and enable a history for the arrow keys."""
+    """Accept any bytes, and enable a history for the arrow keys, and the keys that the user has chosen."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         # Input that is not text would make readline drop the lines after it.
         sys.stdin.reconfigure(errors="surrogateescape")
     with suppress(ImportError):  # Windows has no readline; its terminal has a history of its own
         import readline
 
+        # Pasted lines are one message. Python switches this off, because its own prompt runs each line.
+        readline.parse_and_bind("set enable-bracketed-paste on")
+        if load_settings().vim_keys:
+            readline.parse_and_bind("set editing-mode vi")
         for message in session.messages:
             if message.speaker == USER and "\n" not in message.text:
                 readline.add_history(plain(message.text))

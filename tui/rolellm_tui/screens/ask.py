@@ -8,8 +8,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from rolellm_tui.widgets.common.after_typing import after_typing
+from rolellm_tui.widgets.common.writing_area import WritingArea
 
-_KEYS = "Ctrl+S save · Escape cancel"
+_KEYS = "Ctrl+S save · F10 your editor · Escape cancel"
+_KEYS_IN_BROWSER = "Ctrl+S save · Escape cancel"
 _UNSAVED = "Your changes are not saved: Ctrl+S saves them, Escape discards them."
 
 
@@ -43,8 +45,12 @@ class AskScreen(ModalScreen[str | None]):
             yield Static(self._title, id="ask-title", markup=False)
             if self._hint:
                 yield Static(self._hint, id="ask-hint", markup=False)
-            yield TextArea(self._text, soft_wrap=True)
-            yield Static(_KEYS, id="ask-keys", markup=False)
+            yield WritingArea(self._text, soft_wrap=True)
+            yield Static(self._keys, id="ask-keys", markup=False)
+
+    @property
+    def _keys(self) -> str:
+        return _KEYS_IN_BROWSER if self.app.is_web else _KEYS
 
     def on_mount(self) -> None:
         """Put the cursor at the end."""
@@ -74,5 +80,5 @@ class AskScreen(ModalScreen[str | None]):
 
     def _show_keys(self) -> None:
         keys = self.query_one("#ask-keys", Static)
-        keys.update(_UNSAVED if self._is_leaving else _KEYS)
+        keys.update(_UNSAVED if self._is_leaving else self._keys)
         keys.set_class(self._is_leaving, "question")

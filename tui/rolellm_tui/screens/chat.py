@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from textual import on, work
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message as AppMessage
@@ -25,6 +26,7 @@ from rolellm_graphs.events import Event, TokenDelta, TurnFailed, Waiting
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.chat_keys import CHAT_KEYS, is_offered
 from rolellm_tui.screens.compare import CompareScreen
+from rolellm_tui.screens.copy_text import CopyScreen
 from rolellm_tui.screens.delete import DeleteScreen
 from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.tree import TreeScreen
@@ -35,13 +37,15 @@ from rolellm_tui.widgets.chat.finder import MessageFinder
 from rolellm_tui.widgets.chat.meter import Meter
 from rolellm_tui.widgets.chat.opening import ChatOpening
 from rolellm_tui.widgets.chat.summary_line import SummaryLine
+from rolellm_tui.widgets.common.copied import copied
 from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
+from rolellm_tui.widgets.common.notice import Notice
 from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 
-_MESSAGE_HINT = "↑↓ select  ←→ answers  ^e edit  F3 branch  ^o why  ^c copy  Esc write"
+_MESSAGE_HINT = "↑↓ select  ←→ answers  ^e edit  F3 branch  ^o why  ^c copy  ⏎ part  Esc"
 
 
 class ChatScreen(Screen[None]):
@@ -50,6 +54,7 @@ class ChatScreen(Screen[None]):
     CSS_PATH = "chat.tcss"
     AUTO_FOCUS = "#prompt"
     BINDINGS = CHAT_KEYS
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]
 
     answering: var[bool] = var(False, bindings=True)
 
@@ -58,6 +63,12 @@ class ChatScreen(Screen[None]):
         """The user starts a new conversation with the same persona."""
 
         persona: Persona
+
+    @dataclass
+    class ExportRequested(AppMessage):
+        """The user exports the conversation."""
+
+        conversation: str
 
     @dataclass
     class Left(AppMessage):
@@ -110,7 +121,7 @@ class ChatScreen(Screen[None]):
 
     @work(group="prepare", exit_on_error=False)
     async def _prepare(self) -> None:
-        self._status.show_message("loading the model…")
+        self._status.show_waiting("loading the model…")
         try:
             await self.session.prepare()
         except RoleLLMError as error:
@@ -174,23 +185,23 @@ class ChatScreen(Screen[None]):
         await self._prompt.settle(text)
 
     async def _follow(self, events: AsyncGenerator[Event, None]) -> None:
-        notice = f"{self.session.persona.name} is thinking…"
-        self._status.show_message(notice)
+        self._status.show_waiting(f"{self.session.persona.name} is thinking…")
+        outcome = "has answered"
         async with aclosing(events):
             async for event in events:
                 match event:
                     case Waiting():
-                        notice = str(event)
-                        self._status.show_message(notice)
-                    case TokenDelta() if self._status.shown_message == notice:
-                        self._status.show_message("")
+                        self._status.show_waiting(str(event))
+                    case TokenDelta():
+                        self._status.stop_waiting()
                     case TurnFailed(error=error):
+                        outcome = "could not answer"
                         self._status.complain(error)
                 self._provenance.note(event)
                 self.query_one(Meter).take(event, self.session.context_size)
                 await self._conversation.take(event)
-        if self._status.shown_message == notice:
-            self._status.show_message("")
+        self._status.stop_waiting()
+        self.post_message(Notice(f"{self.session.persona.name} {outcome}."))
 
     # Keys
 
@@ -343,14 +354,30 @@ class ChatScreen(Screen[None]):
         bubble = event.sender
         match event.wish:
             case "copy":
-                self.app.copy_to_clipboard(self.get_selected_text() or plain(bubble.text))
-                self._status.show_message("Copied.")
+                self._copy(self.get_selected_text() or plain(bubble.text))
+            case "copy a part":
+                self._copy_a_part(plain(bubble.text))
             case "branch" if bubble.message and not self.answering:
                 name = self.session.branch(bubble.message.id)
                 await self._show_branch(f"New branch: {name}. Ctrl+T shows all.")
                 self._prompt.focus()
             case "delete" if bubble.message and not self.answering:
                 self._delete(bubble.message)
+
+    def _copy(self, text: str) -> None:
+        self.app.copy_to_clipboard(text)
+        self._status.show_message(copied(text))
+
+    def action_copy_text(self) -> None:
+        """Copy what the mouse has selected, also across messages."""
+        if (text := self.get_selected_text()) is None:
+            raise SkipAction
+        self._copy(text)
+
+    @work(group="copy", exclusive=True, exit_on_error=False)
+    async def _copy_a_part(self, text: str) -> None:
+        if part := await self.app.push_screen_wait(CopyScreen(text)):
+            self._copy(part)
 
     def action_edit(self) -> None:
         """Edit the selected message, or the user's last line."""
@@ -422,9 +449,18 @@ class ChatScreen(Screen[None]):
     @work(group="compare", exclusive=True, exit_on_error=False)
     async def action_compare(self) -> None:
         """Let several strategies or models answer the text in the prompt, or the last line."""
-        if await self.app.push_screen_wait(CompareScreen(self.session, self._prompt.text)):
+        if await self.app.push_screen_wait(
+            CompareScreen(self.session, self._prompt.text, self._provenance)
+        ):
             self._prompt.take()
         await self._conversation.show()
+
+    def action_export(self) -> None:
+        """Write the conversation to a file."""
+        if conversation := self.session.conversation:
+            self.post_message(self.ExportRequested(conversation))
+        else:
+            self._status.show_message("There is nothing to export yet.")
 
     def action_new(self) -> None:
         """Begin a new conversation with the same persona."""

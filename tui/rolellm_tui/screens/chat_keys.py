@@ -79,6 +79,7 @@ CHAT_KEYS: list[BindingType] = [
         "f6", "write_for_me", "Write", id="write", tooltip="Let the model write your line.", priority=True
     ),
     Binding("f7", "note", "Note", id="note", tooltip="The author's note.", show=False, priority=True),
+    Binding("f5", "export", "Export", id="export", tooltip="Write the conversation to a file.", show=False),
     Binding("ctrl+n,f9", "new", "New", id="new", tooltip="Start a new conversation."),
     Binding("ctrl+l", "library", "Library", id="library", tooltip="Back to the library."),
 ]

@@ -32,6 +32,7 @@ from rolellm_tui.widgets.chat.voice_form import VoiceChoice, VoiceForm
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.status_line import Complaint
+from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 
 Phase = Literal["choosing", "answering", "answered"]
 
@@ -60,14 +61,16 @@ class CompareScreen(Screen[bool]):
 
     phase: var[Phase] = var("choosing", bindings=True)
 
-    def __init__(self, session: Session, text: str) -> None:
+    def __init__(self, session: Session, text: str, provenance: ProvenanceLog | None = None) -> None:
         """Compare answers to a line.
 
         Args:
             session: the conversation.
             text: the line; when empty, the last line is answered again.
+            provenance: where the inspector finds the prompts of the answers.
         """
         super().__init__()
+        self._provenance = provenance or ProvenanceLog()
         self._session = session
         self._text = text.strip()
         self._sent = False
@@ -167,9 +170,11 @@ class CompareScreen(Screen[bool]):
         text = "" if self._sent else self._text
         if text.strip():
             self._session.greet()
+        logs = [self._provenance.beside() for _ in voices]
         async with aclosing(self._session.compare(text, [voice for _, voice in voices])) as events:
             async for compared in events:
                 self._sent = True
+                logs[compared.place].note(compared.event)
                 _show(voices[compared.place][0], compared.event)
 
     # Keys

@@ -34,8 +34,10 @@ from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.pick_seat import PickSeatScreen
 from rolellm_tui.screens.scene_keys import SCENE_KEYS, is_offered
 from rolellm_tui.screens.tree import TreeScreen
+from rolellm_tui.widgets.common.copied import copied
 from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
+from rolellm_tui.widgets.common.notice import Notice
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 from rolellm_tui.widgets.scene.cast_panel import CastPanel
@@ -208,6 +210,7 @@ class SceneScreen(Screen[None]):
         self._prompt.focus()
         self._look_with_own_eyes()
         self._show_state()
+        self.post_message(Notice(f"It is your turn as {self._called(turn.seat)}."))
         self._status.show_message(
             f"It is {self._called(turn.seat)}'s turn, which is yours. {plain(turn.why)}"
         )
@@ -478,8 +481,9 @@ class SceneScreen(Screen[None]):
     def action_copy(self) -> None:
         """Copy the text of the selected line, or of the last."""
         if line := self._text.chosen or next(reversed(self._stage.messages), None):
-            self.app.copy_to_clipboard(plain(line.text))
-            self._status.show_message("Copied.")
+            text = self.get_selected_text() or plain(line.text)
+            self.app.copy_to_clipboard(text)
+            self._status.show_message(copied(text))
 
     @property
     def _last_by_model(self) -> Message | None:

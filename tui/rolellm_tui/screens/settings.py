@@ -43,6 +43,7 @@ from rolellm_tui.widgets.settings.setting import (
 
 _METHODS = {"bm25": "keywords", "chroma": "vectors", "hybrid": "both"}
 _EMBEDDINGS = {"lexical": "lexical, built in", "minilm": "minilm, needs the extra hf"}
+_NOTICES = {"off": "off", "bell": "bell", "notice": "notice of the desktop"}
 _LOADED = ("minilm", "huggingface:", "openai:")
 """Prefixes of embeddings that can be checked only by loading them."""
 
@@ -162,6 +163,20 @@ class SettingsScreen(Screen[bool]):
         yield _section("You")
         yield ChosenSetting("you", "Who you are", choices={}, unset="only a name")
         yield TypedSetting("user_name", "Your name", unset=DEFAULT_USER)
+        yield _section("Keys and notices")
+        yield SwitchedSetting("vim_keys", "Vim keys", "The prompt has Vim's normal and insert mode.")
+        yield ChosenSetting(
+            "notice",
+            "Notice",
+            "When an answer ends, or it is your turn, while you look at another window.",
+            choices=_NOTICES,
+        )
+        yield TypedSetting(
+            "notice_command",
+            "Its command",
+            "Shows the notice; it gets a title and a text.",
+            unset="the terminal; or for example notify-send",
+        )
         yield _section("Appearance")
         yield ChosenSetting("theme", "Theme", choices={name: name for name in self.app.available_themes})
 

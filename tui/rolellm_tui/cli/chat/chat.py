@@ -168,6 +168,7 @@ def _run_app(
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_tui.app import RoleApp
+    from rolellm_tui.habits import AppHabits
     from rolellm_tui.widgets.library.portrait import find_pixels
 
     settings = load_settings()
@@ -180,6 +181,7 @@ def _run_app(
         pixels=find_pixels(),
         theme=settings.theme,
         user=current_user_persona(settings).name,
+        habits=AppHabits.of(settings),
         flags=_overrides(options),
         open_stage=open_stage,
     )

@@ -26,7 +26,12 @@ Result = TypeVar("Result")
 def say(
     *,
     persona: Annotated[str, typer.Argument(help="Persona id, name or file.")],
-    text: Annotated[str, typer.Argument(help="The line to send; - reads standard input.")],
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            help="The line to send; - reads standard input. Optional with -i.", show_default=False
+        ),
+    ] = None,
     options: SessionOptions,
     conversation: Annotated[
         str | None,
@@ -35,25 +40,42 @@ def say(
     keep: Annotated[
         bool, typer.Option("--keep/--no-keep", help="Save the exchange in the history.")
     ] = True,
+    interactive: Annotated[
+        bool,
+        typer.Option("--interactive", "-i", help="Go on talking, line by line, in the same window."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Send one line to a persona and print the answer while it is generated.
+
+    With -i, a conversation follows. It stays in the terminal's scrollback.
 
     \b
     Examples:
       rolellm say abraham-lincoln "What keeps you going?"
       rolellm say 李白 "今晚喝什么？" --strategy system
+      rolellm say -i jack-sparrow
       cat letter.txt | rolellm say "Sherlock Holmes" - --json
       rolellm say shrek "Hello" --model openai:qwen3 --base-url http://127.0.0.1:8080/v1
     """
+    from rolellm_agents.errors import MessageError
     from rolellm_agents.persona import load_persona
     from rolellm_agents.transcript import Transcript
 
-    line = read_input() if text == "-" else text
+    if interactive and (as_json or text == "-"):
+        raise typer.BadParameter("It needs a person at a terminal, not - or --json.", param_hint="-i")
+    if text is None and not interactive:
+        raise MessageError("There is nothing to send; add a text, or -i for a conversation.")
+    line = read_input() if text == "-" else text or ""
     addressee = load_persona(persona)
     with open_transcript() if keep else Transcript(None) as transcript:
         earlier = _conversation_with(addressee, transcript, conversation) if conversation else None
         session = open_session(addressee, transcript, options, conversation=earlier)
+        if interactive:
+            from rolellm_tui.plain.chat import talk_plainly
+
+            talk_plainly(session, transcript, first=line)
+            return
         if note := session.voice.prompting.note:
             complain(note)
         answer = run(exchange(session, line, show=not as_json))

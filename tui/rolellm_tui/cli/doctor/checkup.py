@@ -36,6 +36,7 @@ def run_checkup() -> list[CheckResult]:
         _extra,
         _processor,
         _settings,
+        _prices,
         _model,
         _servers,
         _folders,
@@ -142,6 +143,13 @@ def _settings() -> Iterator[CheckResult]:
         yield CheckResult("models.toml", "ok", ", ".join(names))
 
 
+def _prices() -> Iterator[CheckResult]:
+    from rolellm_agents.models.prices import listed_prices
+
+    if listed := listed_prices():
+        yield CheckResult("prices.toml", "ok", ", ".join(listed))
+
+
 def _servers() -> Iterator[CheckResult]:
     """Model servers on this machine, which is all that is asked."""
     from rolellm_agents.models.servers import served_models
@@ -205,7 +213,6 @@ def _personas() -> Iterator[CheckResult]:
 
 
 def _conversations() -> Iterator[CheckResult]:
-
     place = user_paths().transcript
     if not place.exists():
         yield CheckResult("conversations", "ok", f"none yet; they will be in {place}")

@@ -90,6 +90,7 @@ def _run_app(stage: "Stage", open_stage: "OpenStage", transcript: "Transcript") 
     from rolellm_agents.config.settings import load_settings
     from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_tui.app import RoleApp
+    from rolellm_tui.habits import AppHabits
     from rolellm_tui.widgets.library.portrait import find_pixels
 
     def open_chat(
@@ -110,6 +111,7 @@ def _run_app(stage: "Stage", open_stage: "OpenStage", transcript: "Transcript") 
         open_stage=open_stage,
         theme=settings.theme,
         user=current_user_persona(settings).name,
+        habits=AppHabits.of(settings),
         pixels=find_pixels(),
     )
     failure = app.run()

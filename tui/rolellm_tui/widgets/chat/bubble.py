@@ -9,21 +9,24 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message as Event
-from textual.widget import Widget
 from textual.widgets import Static
 
 from rolellm_agents.cards.values import text as text_of
 from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import Message
-from rolellm_tui.widgets.chat.prose import prose
+from rolellm_tui.widgets.chat.message_text import MessageText
+from rolellm_tui.widgets.chat.prompt import PromptInput
 from rolellm_tui.widgets.common.formatting import counted
+from rolellm_tui.widgets.common.writing_area import is_letter
 
-Wish = Literal["branch", "earlier", "later", "copy", "delete"]
+Wish = Literal["branch", "earlier", "later", "copy", "copy a part", "delete"]
 
 
 class SwipeCount(Static):
     """The position among the answers; a click on its left or right half swipes."""
+
+    ALLOW_SELECT = False
 
     @dataclass
     class Clicked(Event):
@@ -68,6 +71,13 @@ class Bubble(Vertical, can_focus=True):
         ),
         Binding("ctrl+c", "wish('copy')", "Copy", id="bubble.copy", tooltip="Copy the text."),
         Binding(
+            "enter",
+            "wish('copy a part')",
+            "Copy part",
+            id="bubble.select",
+            tooltip="Select a part of the text, or a code block, and copy it.",
+        ),
+        Binding(
             "delete",
             "wish('delete')",
             "Delete",
@@ -90,7 +100,7 @@ class Bubble(Vertical, can_focus=True):
         *,
         mine: bool = False,
         message: Message | None = None,
-        prompt: Widget | None = None,
+        prompt: PromptInput | None = None,
     ) -> None:
         """Create the bubble of a message.
 
@@ -123,7 +133,7 @@ class Bubble(Vertical, can_focus=True):
         thoughts = Static("", classes="thoughts", markup=False)
         thoughts.display = False
         yield thoughts
-        yield Static(prose(self.text), classes="words", markup=False)
+        yield MessageText(self.text)
         note = Static("", classes="note", markup=False)
         note.display = False
         yield note
@@ -137,7 +147,7 @@ class Bubble(Vertical, can_focus=True):
     def say(self, text: str) -> None:
         """Replace the text."""
         self.text = text
-        self.query_one(".words", Static).update(prose(text))
+        self.query_one(MessageText).show(text)
 
     def mark(self, message: Message) -> None:
         """Show the recorded message, with a note if it was cut off."""
@@ -173,9 +183,10 @@ class Bubble(Vertical, can_focus=True):
         It is passed on here, and not in a handler, because letters typed after it go to the prompt at once.
         """
         is_typed = isinstance(message, events.Paste) or (
-            isinstance(message, events.Key) and message.is_printable
+            isinstance(message, events.Key) and is_letter(message)
         )
         if is_typed and self._prompt is not None:
+            self._prompt.begin_writing()
             self.screen.set_focus(self._prompt)
             return self._prompt.post_message(message)
         return super().post_message(message)

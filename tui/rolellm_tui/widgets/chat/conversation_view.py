@@ -21,6 +21,7 @@ from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed
 from rolellm_tui.widgets.chat.bubble import Bubble
 from rolellm_tui.widgets.chat.opening import greetings_for
+from rolellm_tui.widgets.chat.prompt import PromptInput
 from rolellm_tui.widgets.chat.window import MessageWindow, around, moved, newest, resized
 from rolellm_tui.widgets.common.failures import Failed, failure_text
 
@@ -64,7 +65,7 @@ class ConversationView(VerticalScroll, can_focus=False):
         self,
         session: Session,
         *,
-        prompt: Widget,
+        prompt: PromptInput,
         greeting: int = 0,
         at: str | None = None,
         id: str | None = None,  # noqa: A002 - as all widgets name it

@@ -6,14 +6,21 @@ from dataclasses import dataclass
 from textual import events
 from textual.binding import Binding
 from textual.message import Message
-from textual.widgets import TextArea
+
+from rolellm_tui.widgets.vim.area import VimArea
 
 
-class PromptInput(TextArea):
+class PromptInput(VimArea):
     """A text area of several lines: Enter sends, Shift+Enter or Ctrl+J inserts a line break.
 
     Up on the first line and Down on the last line recall earlier lines.
     """
+
+    @dataclass
+    class Opened(Message):
+        """An input is there, and wants to know the user's choice of keys."""
+
+        prompt: "PromptInput"
 
     @dataclass
     class Submitted(Message):
@@ -46,6 +53,10 @@ class PromptInput(TextArea):
     _back = 0
     """Position in the history; 0 is the new text."""
     _own = ""
+
+    def on_mount(self) -> None:
+        """Tell the app."""
+        self.post_message(self.Opened(self))
 
     @property
     def sent_lines(self) -> Sequence[str]:
@@ -95,6 +106,7 @@ class PromptInput(TextArea):
         """Send the text and clear the input."""
         text, self.text = self.text, ""
         self._back = 0
+        self.forget_vim()
         return text
 
     def _recall(self, back: int) -> None:

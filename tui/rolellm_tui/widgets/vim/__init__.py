@@ -1,0 +1,1 @@
+"""Vim keys for a text area."""
