@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DeletionArgument = Annotated[
-    str, typer.Argument(help="Id in “history bin list”; its first characters are enough.", metavar="ID")
+    str, typer.Argument(help="Id in “history bin list”; its first characters are enough.")
 ]
 
 bin_app = typer.Typer(
@@ -177,9 +177,7 @@ def restore(deletion: DeletionArgument, as_json: JsonOption = False) -> None:
 def empty(
     deletion: Annotated[
         str | None,
-        typer.Argument(
-            help="Id of one deletion, with those that rest on it. Default: all.", metavar="[ID]"
-        ),
+        typer.Argument(help="Id of one deletion, with those that rest on it. Default: all."),
     ] = None,
     yes: YesOption = False,
     as_json: JsonOption = False,
