@@ -32,8 +32,8 @@ TORCH := torch cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas nvidia-c
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-header \
 	--no-annotate --no-emit-index-url --no-emit-find-links $(TORCH:%=--no-emit-package %)
 
-.PHONY: help chat test test-app test-model test-process test-all test-room test-clients lint docs smoke bench fuzz
-.PHONY: fuzz-server screenshot lock sbom audit clean
+.PHONY: help chat test test-app test-model test-process test-all test-room test-bounds test-clients lint docs smoke
+.PHONY: bench fuzz fuzz-server screenshot lock sbom audit release-check clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -75,6 +75,18 @@ build/clients/.open-webui build/clients/.packages build/clients/.langgraph: buil
 		&& (! grep --quiet "^torch==" $< || $(CLIENT_PIP) install --quiet $$(grep "^torch==" $<)) \
 		&& $(CLIENT_PIP) install --quiet --no-deps --requirement $<) \
 		&& touch $@ || { rm -rf build/clients/$*; echo "$* could not be installed and is left out."; }
+
+test-bounds: .venv/bin/python  ## Run the fast tests of graphs and the server with the lowest versions allowed
+	@$(LOCKED) locks/lock.txt --quiet
+	@mkdir -p build
+	@$(LOCK) --upgrade --resolution lowest-direct pyproject.toml --extra serve --group test-graphs \
+		--output-file build/lowest.txt
+	@$(PYTHON) -m venv build/bounds
+	@build/bounds/bin/python -m pip install --quiet --require-hashes --no-deps --requirement locks/pip.txt
+	@$(WITHOUT_AMX) build/bounds/bin/python -m pip install --quiet --require-hashes --no-deps \
+		--build-constraint locks/build.txt --requirement build/lowest.txt
+	@build/bounds/bin/python -m pip install --quiet --no-deps --build-constraint locks/build.txt --editable .
+	build/bounds/bin/python -m pytest -q -m "$(FAST)" tests/graphs
 
 lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .
@@ -137,6 +149,13 @@ sbom: .venv/.dev .venv/.release  ## Write what .venv holds into build/sbom.json 
 
 audit: .venv/.release  ## Look the locked packages up in the advisories, if they can be reached
 	@$(PYTHON) .ci/audit.py .venv/release/bin/pip-audit locks/base.txt locks/dev.txt
+
+release-check: .venv/.release  ## Build the release into build/dist, check it, and try it in a fresh environment
+	@rm -rf build/dist
+	.venv/release/bin/python -m build --outdir build/dist
+	.venv/release/bin/twine check --strict build/dist/*
+	.venv/release/bin/check-wheel-contents build/dist/*.whl
+	@$(WITHOUT_AMX) $(PYTHON) .ci/try_wheel.py build/dist/*.whl
 
 clean:  ## Remove .venv
 	rm -rf .venv

@@ -7,6 +7,7 @@ service, replace `posts` and `post`. The bot hears everybody in a room, and answ
 mentioned. `ROLELLM_MODEL` selects another model.
 """
 
+import argparse
 import asyncio
 import sys
 from collections import defaultdict, deque
@@ -55,4 +56,9 @@ async def main(url: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    parser = argparse.ArgumentParser(description="Be a bot in chat rooms.")
+    parser.add_argument("url", help="the websocket of the server with the rooms")
+    try:
+        asyncio.run(main(parser.parse_args().url))
+    except aiohttp.ClientError as error:
+        sys.exit(f"The server cannot be reached: {error}")

@@ -3,7 +3,8 @@
     ROLELLM_MODEL=openai:gpt-4o-mini python docs/examples/game_loop.py
 
 The tools change the state of the game, and the character is told the state with each line. It needs a model
-that is large enough to decide when to call a tool. An empty line gives up.
+that is large enough to decide when to call a tool: with the bundled one, the gate stays shut. An empty line
+gives up.
 """
 
 import sys
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from langchain.agents import create_agent
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
+from rolellm_agents import RoleLLMError
 from rolellm_agents.config.settings import load_settings
 from rolellm_graphs import RoleChatModel
 
@@ -52,6 +54,8 @@ def main() -> None:
             told = guard.invoke({"messages": [SystemMessage(game.described), *said]})
         except NotImplementedError:
             sys.exit("This model calls no tools; name one that does in ROLELLM_MODEL.")
+        except RoleLLMError as error:
+            sys.exit(str(error))
         said = told["messages"][1:]
         print(f"Lincoln: {said[-1].text}")
     print("The gate is open. You win." if game.is_open else "The gate stays shut.")

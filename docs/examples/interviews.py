@@ -6,9 +6,9 @@ The interviews run at the same time, and each is written as one line of JSON whe
 run goes on with those that are missing. `ROLELLM_MODEL` selects another model than the bundled one.
 """
 
+import argparse
 import asyncio
 import json
-import sys
 from pathlib import Path
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -53,4 +53,6 @@ async def main(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))
+    parser = argparse.ArgumentParser(description="Interview three characters.")
+    parser.add_argument("file", type=Path, help="where the interviews are written, as JSON lines")
+    asyncio.run(main(parser.parse_args().file))

@@ -20,6 +20,8 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
+pytest.importorskip("langgraph_api", reason="langgraph-cli[inmem] brings langgraph-api")
+
 ROOT = Path(__file__).parents[2]
 GRAPHS = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))["graphs"]
 QUESTION = json.dumps(

@@ -18,7 +18,25 @@ import pytest
 PATIENCE = 60.0
 """Seconds until something must be on the page."""
 _PAUSE = 0.1
-_KEYS = {"Enter": ("\r", 13), "Escape": ("", 27), "End": ("", 35)}
+ALT, CTRL, SHIFT = 1, 2, 8
+"""Keys that are held while another is pressed; they can be added."""
+_CODES = {
+    "Backspace": 8,
+    "Tab": 9,
+    "Enter": 13,
+    "Escape": 27,
+    " ": 32,
+    "PageUp": 33,
+    "PageDown": 34,
+    "End": 35,
+    "Home": 36,
+    "ArrowLeft": 37,
+    "ArrowUp": 38,
+    "ArrowRight": 39,
+    "ArrowDown": 40,
+    **{"Insert": 45, "Delete": 46} | {f"F{number}": 111 + number for number in range(1, 13)},
+}
+"""The Windows codes of keys that have a name."""
 
 _FIND = """(selector, text) => [...document.querySelectorAll(selector)].find((one) => {
   const box = one.getBoundingClientRect();
@@ -40,6 +58,13 @@ _PLACE = f"""async (selector, text) => {{
 """Where an element is, once it stands still and nothing covers it."""
 
 
+def _code(key: str) -> str:
+    """The place of a key on a keyboard, as in JavaScript."""
+    if len(key) > 1:
+        return key
+    return "Space" if key == " " else f"Digit{key}" if key.isdigit() else f"Key{key.upper()}"
+
+
 def _called(function: str, *arguments: str) -> str:
     return f"({function})({', '.join(map(json.dumps, arguments))})"
 
@@ -54,6 +79,8 @@ class Page:
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self.complaints: list[str] = []
         """What the page wrote to its console as an error."""
+        self.sent: list[str] = []
+        """What the page has sent over WebSockets, once `Network.enable` was called."""
 
     async def listen(self) -> None:
         """Receive what the browser says, until the connection ends."""
@@ -68,6 +95,8 @@ class Page:
                 self._waiting[0] = asyncio.get_running_loop().create_future()
             elif told["method"] == "Runtime.exceptionThrown":
                 self.complaints.append(json.dumps(told["params"]["exceptionDetails"])[:2000])
+            elif told["method"] == "Network.webSocketFrameSent":
+                self.sent.append(told["params"]["response"]["payloadData"])
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
         """One command of the protocol, and its result."""
@@ -112,7 +141,10 @@ class Page:
 
     async def click(self, selector: str, text: str = "") -> None:
         """Click with the mouse on the first visible element of a selector that contains a text."""
-        x, y = await self.until(_called(_PLACE, selector, text))
+        await self.click_at(*await self.until(_called(_PLACE, selector, text)))
+
+    async def click_at(self, x: float, y: float) -> None:
+        """Click with the mouse at a place of the window, in pixels."""
         mouse = {"x": x, "y": y, "button": "left", "clickCount": 1}
         await self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
         await self.call("Input.dispatchMouseEvent", type="mousePressed", **mouse)
@@ -124,13 +156,18 @@ class Page:
         await self.value("document.execCommand('selectAll')")
         await self.call("Input.insertText", text=text)
 
-    async def press(self, key: str) -> None:
-        """Press a key and release it."""
-        text, code = _KEYS[key]
-        named = {"key": key, "code": key, "windowsVirtualKeyCode": code}
-        await self.call(
-            "Input.dispatchKeyEvent", type="keyDown", **named, **({"text": text} if text else {})
-        )
+    async def press(self, key: str, held: int = 0) -> None:
+        """Press a key and release it.
+
+        Args:
+            key: a letter, or the key's name in JavaScript.
+            held: `ALT`, `CTRL` and `SHIFT`, added.
+        """
+        named = {"key": key, "code": _code(key), "modifiers": held}
+        named["windowsVirtualKeyCode"] = _CODES[key] if key in _CODES else ord(key.upper())
+        text = "\r" if key == "Enter" else key if len(key) == 1 else ""
+        typed = {"text": text} if text and not held & (ALT | CTRL) else {}
+        await self.call("Input.dispatchKeyEvent", type="keyDown", **named, **typed)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **named)
 
     async def choose(self, selector: str, value: str) -> None:

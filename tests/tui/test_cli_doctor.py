@@ -10,7 +10,7 @@ from helpers.here import rolellm_here
 from helpers.user_files import write_config, write_models, write_persona
 
 from rolellm_agents.config.paths import user_paths
-from rolellm_tui.cli.doctor.checkup import CheckResult, run_checkup
+from rolellm_tui.cli.doctor.checkup import CheckupResult, run_checkup
 
 
 def findings(text: str) -> dict[str, dict[str, Any]]:
@@ -18,7 +18,7 @@ def findings(text: str) -> dict[str, dict[str, Any]]:
     return {one["what"]: one for one in json.loads(text)}
 
 
-def found_here() -> dict[str, CheckResult]:
+def found_here() -> dict[str, CheckupResult]:
     """The same without a process."""
     return {finding.what: finding for finding in run_checkup()}
 
@@ -134,7 +134,7 @@ def test_a_key_is_told_of_but_never_shown(monkeypatch: pytest.MonkeyPatch) -> No
 
     found = run_checkup()
 
-    assert CheckResult("OPENAI_API_KEY", "ok", "set") in found
+    assert CheckupResult("OPENAI_API_KEY", "ok", "set") in found
     assert "sk-secret" not in str(found)
 
 

@@ -14,8 +14,8 @@ from rolellm_agents.config.paths import user_paths
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import load_persona
 from rolellm_agents.transcript import Transcript
-from rolellm_tui.plain.commands import parse
 from rolellm_tui.screens.conversations import ConversationsScreen
+from rolellm_tui.slash.commands import parse
 from rolellm_tui.widgets.conversations.list import ConversationList
 
 

@@ -10,7 +10,7 @@ said. The page keeps the conversation and sends all of it with each line; the se
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, StreamingResponse
@@ -52,7 +52,9 @@ def page() -> FileResponse:
 
 
 @app.post("/answer/{character}")
-async def answer(character: Character, said: list[Said]) -> StreamingResponse:
+async def answer(
+    character: Character, said: Annotated[list[Said], Field(min_length=1)]
+) -> StreamingResponse:
     """A character's answer to the last line, as plain text that grows."""
     messages = [one.as_message() for one in said]
 

@@ -11,7 +11,7 @@ from mcp.shared.exceptions import McpError
 from starlette.requests import Request
 
 from rolellm_graphs.mcp.cards import Cards
-from rolellm_graphs.mcp.prompts import Prompts
+from rolellm_graphs.mcp.prompts import PersonaPrompts
 from rolellm_graphs.mcp.tools import Progress, Tools
 from rolellm_graphs.server.clients import client_of
 from rolellm_graphs.server.current_request import begin_request
@@ -39,7 +39,7 @@ def mcp_server(service: Service, sentence: Sentence) -> Server[Any, Any]:
         "rolellm", version=version("rolellm-agents"), instructions=_INSTRUCTIONS
     )
     _add_tools(server, Tools(service), sentence)
-    _add_prompts(server, Prompts(service), sentence)
+    _add_prompts(server, PersonaPrompts(service), sentence)
     _add_cards(server, Cards(service), sentence)
     return server
 
@@ -62,7 +62,7 @@ def _add_tools(server: Server[Any, Any], tools: Tools, sentence: Sentence) -> No
     server.request_handlers[types.CallToolRequest] = call_tool
 
 
-def _add_prompts(server: Server[Any, Any], prompts: Prompts, sentence: Sentence) -> None:
+def _add_prompts(server: Server[Any, Any], prompts: PersonaPrompts, sentence: Sentence) -> None:
     async def list_prompts(_: types.ListPromptsRequest) -> types.ServerResult:
         return types.ServerResult(types.ListPromptsResult(prompts=await asyncio.to_thread(prompts.list)))
 

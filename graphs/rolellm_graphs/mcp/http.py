@@ -1,9 +1,11 @@
 """The server over streamable HTTP, behind the limits of `rolellm serve`."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
+from anyio import ClosedResourceError
 from fastapi import FastAPI
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.routing import Route
@@ -14,6 +16,7 @@ from rolellm_graphs.mcp.mistakes import remote_sentence
 from rolellm_graphs.server.service import Service
 
 PATH: Final = "/mcp"
+_SDK_LOGGER: Final = "mcp.server.streamable_http"
 _SESSIONS: Final = 256
 _IDLE_SECONDS: Final = 30 * 60.0
 
@@ -42,6 +45,13 @@ def mcp_interface(app: FastAPI, service: Service) -> None:
         async with manager.run():
             yield
 
+    logging.getLogger(_SDK_LOGGER).addFilter(_is_worth_a_line)
     service.while_running.append(running)
     service.admitting.add(PATH)
     app.router.routes.append(Route(PATH, _Endpoint(manager), methods=["GET", "POST", "DELETE"]))
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Leave out the errors that the SDK logs, with a traceback, whenever a client ends its session."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, ClosedResourceError)

@@ -19,7 +19,7 @@ _ARGUMENTS = [
 ]
 
 
-class Prompts:
+class PersonaPrompts:
     """The prompts of a server."""
 
     def __init__(self, service: Service) -> None:

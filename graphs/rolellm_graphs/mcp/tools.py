@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from mcp import types
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from rolellm_agents.scene import load_scene
 from rolellm_agents.text import did_you_mean, one_line
@@ -36,7 +37,7 @@ Progress = Callable[[float, str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Call:
+class ToolCall:
     """A call of a tool."""
 
     client: Hashable
@@ -49,7 +50,7 @@ class _Tool:
     about: str
     arguments: type[BaseModel]
     result: type[BaseModel]
-    run: Callable[[Call], Awaitable[tuple[str, BaseModel]]]
+    run: Callable[[ToolCall], Awaitable[tuple[str, BaseModel]]]
     """Returns the text for models, and the same as data for programs."""
     only_reads: bool
 
@@ -130,13 +131,13 @@ class Tools:
                 f"There is no tool {one_line(name, _SHOWN)!r}{did_you_mean(name, self._tools)}; "
                 f"the tools are {', '.join(self._tools)}."
             )
-        text, result = await tool.run(Call(client, _checked(tool.arguments, arguments), progress))
+        text, result = await tool.run(ToolCall(client, _checked(tool.arguments, arguments), progress))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)],
             structuredContent=result.model_dump(mode="json"),
         )
 
-    async def _characters(self, call: Call) -> tuple[str, BaseModel]:
+    async def _characters(self, call: ToolCall) -> tuple[str, BaseModel]:
         await asyncio.to_thread(self._service.agents.reload)
         personas = self._service.agents.personas.values()
         entries = [
@@ -144,11 +145,11 @@ class Tools:
         ]
         return _listed(entries, call.arguments.search)
 
-    async def _scenes(self, call: Call) -> tuple[str, BaseModel]:
+    async def _scenes(self, call: ToolCall) -> tuple[str, BaseModel]:
         entries = await asyncio.to_thread(_scene_entries, self._service)
         return _listed(entries, call.arguments.search)
 
-    async def _talk(self, call: Call) -> tuple[str, BaseModel]:
+    async def _talk(self, call: ToolCall) -> tuple[str, BaseModel]:
         asked: TalkArguments = call.arguments
         name = await asyncio.to_thread(self._character, asked.character)
         if asked.conversation is not None:
@@ -158,19 +159,19 @@ class Tools:
         text = f"{answer}\n\n(conversation: {conversation})"
         return text, Talked(answer=answer, conversation=conversation)
 
-    async def _play(self, call: Call) -> tuple[str, BaseModel]:
+    async def _play(self, call: ToolCall) -> tuple[str, BaseModel]:
         asked: PlayArguments = call.arguments
         name = await asyncio.to_thread(self._scene, asked.scene, asked.seat)
         conversation = self._conversations.begin(call.client, name)
         return await self._played(call, conversation, None)
 
-    async def _turn(self, call: Call) -> tuple[str, BaseModel]:
+    async def _turn(self, call: ToolCall) -> tuple[str, BaseModel]:
         asked: TurnArguments = call.arguments
         if self._conversations.find(call.client, asked.conversation).name.kind != "scene":
             raise MistakeError("This conversation is not a scene; continue it with talk_with.")
         return await self._played(call, asked.conversation, asked.line)
 
-    async def _played(self, call: Call, conversation: str, line: str | None) -> tuple[str, BaseModel]:
+    async def _played(self, call: ToolCall, conversation: str, line: str | None) -> tuple[str, BaseModel]:
         answer = await self._answer(call, conversation, line)
         scene = answer.end.scene
         assert scene is not None, "scenes return what was played"  # noqa: S101
@@ -180,7 +181,7 @@ class Tools:
             lines=scene.messages, seat=scene.seat, conversation=conversation, ended=scene.ended
         )
 
-    async def _answer(self, call: Call, conversation: str, text: str | None) -> WholeAnswer:
+    async def _answer(self, call: ToolCall, conversation: str, text: str | None) -> WholeAnswer:
         parts, said = [], ""
         async with aclosing(self._conversations.answer(call.client, conversation, text)) as answer:
             async for part in answer:
@@ -218,10 +219,17 @@ def _checked(model: type[BaseModel], arguments: Mapping[str, Any]) -> BaseModel:
     try:
         return model.model_validate(dict(arguments))
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "arguments"
-        reason = one_line(first["msg"], _ABOUT)
-        raise MistakeError(f"The argument {one_line(field, _SHOWN)!r} is wrong: {reason}.") from error
+        raise MistakeError(" ".join(_mistake(one, model) for one in error.errors())) from error
+
+
+def _mistake(error: ErrorDetails, model: type[BaseModel]) -> str:
+    name = ".".join(str(part) for part in error["loc"])
+    field = repr(one_line(name, _SHOWN))
+    if error["type"] == "missing":
+        return f"The argument {field} is missing."
+    if error["type"] == "extra_forbidden":
+        return f"There is no argument {field}{did_you_mean(name, model.model_fields)}."
+    return f"The argument {field} is wrong: {one_line(error['msg'], _ABOUT)}."
 
 
 def _listed(entries: list[Entry], search: str) -> tuple[str, BaseModel]:

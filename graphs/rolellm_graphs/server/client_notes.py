@@ -29,7 +29,7 @@ _EXAMPLES: Final = ("example_user", _EXAMPLE_ANSWER)
 _EXAMPLES_BEGIN: Final = "[Example Chat]"
 
 
-class Notes(NamedTuple):
+class ClientNotes(NamedTuple):
     """What the notes of a conversation say."""
 
     speaker: str | None = None
@@ -40,9 +40,9 @@ class Notes(NamedTuple):
     """Whether the last answer goes on."""
 
 
-def notes_in(messages: Sequence[BaseMessage]) -> Notes:
+def notes_in(messages: Sequence[BaseMessage]) -> ClientNotes:
     """The notes among the system messages at the end of a conversation."""
-    notes = Notes()
+    notes = ClientNotes()
     for message in reversed(messages):
         if not isinstance(message, SystemMessage):
             break

@@ -10,7 +10,7 @@ from typing import Final
 
 from langchain_core.messages import SystemMessage
 
-from rolellm_graphs.server.client_notes import Notes, notes_in
+from rolellm_graphs.server.client_notes import ClientNotes, notes_in
 from rolellm_graphs.server.names import AS_CARD, PLAIN, AgentName
 from rolellm_graphs.server.wire import ChatMessage
 
@@ -64,6 +64,6 @@ def is_client_task(messages: Sequence[ChatMessage]) -> bool:
     return text.startswith(_BEGINNING) and _CONVERSATION in text
 
 
-def _notes(messages: Sequence[ChatMessage]) -> Notes:
+def _notes(messages: Sequence[ChatMessage]) -> ClientNotes:
     last = takewhile(lambda message: message.role in _SYSTEM, reversed(messages))
     return notes_in([SystemMessage(message.text) for message in last])

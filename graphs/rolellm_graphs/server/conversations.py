@@ -28,7 +28,7 @@ _BEGINNING: Final = {"role": "system", "content": "The scene begins."}
 
 
 @dataclass
-class Conversation:
+class KeptConversation:
     """The messages between a client and a persona or scene."""
 
     name: AgentName
@@ -56,13 +56,13 @@ class Conversations:
         self._service = service
         self._kept = kept
         self._length = length
-        self._conversations: OrderedDict[tuple[Hashable, str], Conversation] = OrderedDict()
+        self._conversations: OrderedDict[tuple[Hashable, str], KeptConversation] = OrderedDict()
 
     def __len__(self) -> int:
         """The number of conversations that are kept."""
         return len(self._conversations)
 
-    def find(self, client: Hashable, identifier: str) -> Conversation:
+    def find(self, client: Hashable, identifier: str) -> KeptConversation:
         """A conversation of a client.
 
         Raises:
@@ -90,7 +90,7 @@ class Conversations:
         """
         identifier = identifier or secrets.token_hex(16)
         key = (client, identifier)
-        if self._conversations.setdefault(key, Conversation(name)).name != name:
+        if self._conversations.setdefault(key, KeptConversation(name)).name != name:
             raise ApiError(
                 HTTPStatus.CONFLICT, "This conversation belongs to another character; begin a new one."
             )
@@ -141,7 +141,7 @@ class Conversations:
             if not conversation.messages:
                 self._conversations.pop((client, identifier), None)
 
-    def _request(self, conversation: Conversation, text: str | None) -> ChatRequest:
+    def _request(self, conversation: KeptConversation, text: str | None) -> ChatRequest:
         if conversation.length + len(text or "") > self._length:
             raise ApiError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,

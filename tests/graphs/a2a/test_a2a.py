@@ -115,7 +115,8 @@ async def test_a_whole_answer_is_a_task_that_can_be_asked_for_again(home: Any) -
         async with agent(server, "jack-sparrow", streaming=False) as sparrow:
             with pytest.raises((A2AError, A2AClientError)):
                 await sparrow.get_task(GetTaskRequest(id=event.task.id))
-    assert answer_of([event]) == "Elementary, my dear."
+    for task in (event.task, again):
+        assert [part.text for part in task.artifacts[0].parts] == ["Elementary, my dear."]
     assert again.status.state == TaskState.TASK_STATE_COMPLETED
 
 

@@ -300,7 +300,28 @@ async def test_whatever_is_asked_is_answered_or_refused_in_one_sentence(
         assert "internal error" not in sentence.lower()
 
 
+async def test_each_wrong_argument_is_named() -> None:
+    async with connected(scripted("Elementary.")) as session:
+        misspelt = await session.call_tool("talk_with", {"charater": "sherlock-holmes"})
+        empty = await session.call_tool("talk_with", {**HOLMES, "message": ""})
+    assert misspelt.isError
+    assert text_of(misspelt) == (
+        "The argument 'character' is missing. The argument 'message' is missing. There is no argument "
+        "'charater' (did you mean character?)."
+    )
+    assert text_of(empty).startswith("The argument 'message' is wrong: ")
+
+
 # Over HTTP
+
+
+async def test_a_session_that_ends_leaves_no_traceback_in_the_log(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(scripted("Elementary."), (mcp_interface,)) as client, over_http(client) as session:
+        await session.list_tools()
+        await asyncio.sleep(0.2)  # the client opens its stream for the server's messages
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == []
 
 
 async def test_over_http_the_same_is_said(home: Path) -> None:

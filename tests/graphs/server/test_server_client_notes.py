@@ -11,7 +11,7 @@ from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.persona import load_persona
 from rolellm_agents.persona.from_card.conversion import card_of
 from rolellm_graphs.server.app import create_app
-from rolellm_graphs.server.client_notes import Notes, as_begun_answer, notes_in, user_in
+from rolellm_graphs.server.client_notes import ClientNotes, as_begun_answer, notes_in, user_in
 
 CHAT = "/v1/chat/completions"
 Message = dict[str, str]
@@ -115,7 +115,7 @@ async def test_colons_in_a_group_that_writes_no_names_are_no_names() -> None:
 )
 def test_a_hostile_note_is_soon_read(text: str) -> None:
     messages = [SystemMessage(text)]
-    assert notes_in(messages) == Notes()
+    assert notes_in(messages) == ClientNotes()
     assert user_in(messages) is None
 
 
