@@ -62,6 +62,11 @@ def conversation_number(db: sqlite3.Connection, conversation: str) -> int:
     raise MessageError(f"There is no conversation {conversation!r}.")
 
 
+def conversation_exists(db: sqlite3.Connection, conversation: str) -> bool:
+    """Whether there is a conversation of this id, perhaps in the bin."""
+    return db.execute("SELECT 1 FROM conversation WHERE id = ?", (conversation,)).fetchone() is not None
+
+
 def refuse_deleted(db: sqlite3.Connection, conversation: str) -> None:
     """Raise if a conversation is in the bin.
 

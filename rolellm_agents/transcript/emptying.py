@@ -249,9 +249,31 @@ def _delete_removal(database: Database) -> bool:
             db.execute("DELETE FROM move WHERE branch = ?", (removal["branch"],))
             db.execute("DELETE FROM branch WHERE number = ?", (removal["branch"],))
         db.execute("DELETE FROM removal WHERE number = ?", (removal["number"],))
+        if removal["kind"] in ("message", "branch"):
+            _erase_what_was_left_without_messages(db, conversation, removal["deleted"])
         (highest,) = db.execute("SELECT coalesce(max(number), 0) FROM message").fetchone()
         _note_emptied(db, 0, highest)
     return True
+
+
+def _erase_what_was_left_without_messages(db: sqlite3.Connection, conversation: int, deleted: int) -> None:
+    """Delete the texts of a conversation that has lost its last message, which no list shows any more.
+
+    The conversation itself stays, because a window can go on with it, and so does what was written in it
+    after the deletion.
+    """
+    if db.execute(
+        "SELECT 1 FROM branch JOIN message ON message.branch = branch.number WHERE branch.conversation = ?",
+        (conversation,),
+    ).fetchone():
+        return
+    db.execute(
+        "DELETE FROM draft WHERE key = (SELECT id FROM conversation WHERE number = ?) AND kept <= ?",
+        (conversation, deleted),
+    )
+    db.execute("DELETE FROM title WHERE conversation = ? AND given <= ?", (conversation, deleted))
+    db.execute("DELETE FROM note WHERE conversation = ? AND written <= ?", (conversation, deleted))
+    db.execute("UPDATE conversation SET extensions = NULL WHERE number = ?", (conversation,))
 
 
 def _wipe(database: Database) -> bool:

@@ -33,6 +33,7 @@ from rolellm_agents.transcript.branches import (
     read_positions,
 )
 from rolellm_agents.transcript.conversations import (
+    conversation_exists,
     conversation_number,
     find_conversation,
     insert_archiving,
@@ -231,11 +232,20 @@ class Transcript:
         """Store the user's unsent line in place of the previous one; an empty text deletes it.
 
         Args:
-            key: the conversation's id, or the persona's if the conversation does not exist yet.
+            key: the persona's id if the conversation does not exist yet; or the conversation's.
             text: the unsent line.
         """
         with self._database.writing(durable=False) as db:
             write_draft(db, key, text)
+
+    def keep_draft_of(self, conversation: str, text: str) -> None:
+        """Store the unsent line of a conversation; nothing is stored if it was deleted forever.
+
+        A window can still be open on such a conversation, and its text would stay behind.
+        """
+        with self._database.writing(durable=False) as db:
+            if conversation_exists(db, conversation):
+                write_draft(db, conversation, text)
 
     def draft(self, key: str) -> str:
         """The user's unsent line; empty when there is none."""

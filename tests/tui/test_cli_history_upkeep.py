@@ -71,7 +71,8 @@ def test_a_damaged_transcript_is_checked_salvaged_and_restored(mine: Path) -> No
 
 
 def test_what_a_salvage_loses_is_told(mine: Path) -> None:
-    overwrite(mine, mine.stat().st_size // 2, b"\xa5" * 3 * PAGE)
+    # The middle of such a small file can be tables without rows, of which nothing can be lost.
+    overwrite(mine, mine.read_bytes().index(b"1.20 word") // PAGE * PAGE, b"\xa5" * PAGE)
 
     salvaged = rolellm_here("history", "salvage", str(mine))
     as_json = json.loads(rolellm_here("history", "salvage", "--json").stdout)
