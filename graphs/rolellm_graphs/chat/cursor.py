@@ -1,7 +1,7 @@
 """The position in a conversation's tree and how it moves, shared by sessions and stages."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -22,6 +22,8 @@ class _Step(NamedTuple):
     """The message whose deletion is undone or redone."""
     deletion: str = ""
     """The deletion to take back."""
+    of_branch: bool = False
+    """Whether a branch was deleted."""
 
 
 class ConversationCursor(ABC):
@@ -107,7 +109,7 @@ class ConversationCursor(ABC):
         self._check_idle()
         kept = self._path[: self._place_of(message_id) + 1]
         conversation = kept[-1].conversation
-        name = f"branch-{len(self._transcript.branches(conversation)) + 1}"
+        name = _free_name(self._transcript.branches(conversation))
         self._transcript.move_branch(conversation, kept[-1].id, name)
         self._branch, self._path = name, kept
         return name
@@ -132,21 +134,46 @@ class ConversationCursor(ABC):
         """What `delete` would delete, on all branches.
 
         Raises:
-            MessageError: there is no such message on this branch.
+            MessageError: there is no such message in this conversation.
         """
-        return self._transcript.measure_message(self._path[self._place_of(message_id)].id)
+        return self._transcript.measure_message(self._checked(message_id))
 
     def delete(self, message_id: str) -> None:
-        """Put a message of this branch and everything that follows it into the bin; `undo` takes it back.
+        """Put a message and all that follow it, on all branches, into the bin; `undo` takes them back.
 
         Raises:
-            MessageError: there is no such message, or an answer is still being generated.
+            MessageError: there is no such message in this conversation, or an answer is still being
+                generated.
         """
         self._check_idle()
-        kept, before = self._path[: self._place_of(message_id)], self._head
-        self._done.append(_Step(before, message_id, self._transcript.delete_message(message_id)))
+        deletion, before = self._transcript.delete_message(self._checked(message_id)), self._head
+        self._done.append(_Step(before, message_id, deletion))
         self._undone.clear()
-        self._path = kept
+        self._path = self._before(message_id)
+
+    def measure_branch(self, name: str) -> DeletionExtent:
+        """What `delete_branch` would delete.
+
+        Raises:
+            MessageError: there is no such branch, or no other one.
+        """
+        return self._transcript.measure_branch(self.conversation or "", name)
+
+    def delete_branch(self, name: str) -> None:
+        """Put a branch and the messages that no other branch shares into the bin; `undo` takes it back.
+
+        After the current branch, the conversation goes on with the one that was used last.
+
+        Raises:
+            MessageError: there is no such branch or no other one, or an answer is still being generated.
+        """
+        self._check_idle()
+        conversation = self.conversation or ""
+        deletion = self._transcript.delete_branch(conversation, name)
+        if name == self._branch:
+            self.go_to_branch(self._transcript.latest_branch(conversation))
+        self._done.append(_Step(self._head, deletion=deletion, of_branch=True))
+        self._undone.clear()
 
     def undo(self) -> bool:
         """Undo the last change since the conversation was opened; its messages stay in the tree.
@@ -163,6 +190,10 @@ class ConversationCursor(ABC):
         step = self._done.pop()
         if step.deletion:
             self._transcript.take_back(step.deletion)
+        if step.of_branch:
+            # The branch may have got another name, so this cannot be redone.
+            self._undone.clear()
+            return True
         self._undone.append(_Step(self._head, step.message))
         self._go_to(self._path_of(step))
         return True
@@ -181,7 +212,7 @@ class ConversationCursor(ABC):
         self._done.append(_Step(self._head, step.message, deletion))
         if deletion:
             # The branch is not moved, so that it returns with what was deleted.
-            self._path = self._path_of(step)
+            self._path = self._before(step.message or "")
         else:
             self._go_to(self._path_of(step))
         return True
@@ -240,6 +271,16 @@ class ConversationCursor(ABC):
                 return place
         raise MessageError(f"There is no message {message_id!r} on this branch.")
 
+    def _checked(self, message_id: str) -> str:
+        if self._transcript.message(message_id).conversation != self.conversation:
+            raise MessageError(f"There is no message {message_id!r} in this conversation.")
+        return message_id
+
+    def _before(self, message_id: str) -> list[Message]:
+        """The messages of this branch before one of them; all of them if it is on another branch."""
+        ids = [message.id for message in self._path]
+        return self._path[: ids.index(message_id)] if message_id in ids else self._path
+
     @property
     def _head(self) -> str | None:
         return self._path[-1].id if self._path else None
@@ -251,3 +292,11 @@ class ConversationCursor(ABC):
         if self.conversation is not None:
             self._transcript.move_branch(self.conversation, path[-1].id if path else None, self._branch)
         self._path = path
+
+
+def _free_name(taken: Collection[str]) -> str:
+    """A name for a new branch. After a branch was deleted, the number of branches can be a taken name."""
+    number = len(taken) + 1
+    while f"branch-{number}" in taken:
+        number += 1
+    return f"branch-{number}"

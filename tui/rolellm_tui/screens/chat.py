@@ -30,7 +30,7 @@ from rolellm_tui.screens.chat_commands import run_command, run_own
 from rolellm_tui.screens.chat_keys import CHAT_KEYS, is_offered
 from rolellm_tui.screens.compare import CompareScreen
 from rolellm_tui.screens.copy_text import CopyScreen
-from rolellm_tui.screens.delete import DeleteScreen
+from rolellm_tui.screens.delete import DELETED, DeleteScreen
 from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.tree import TreeScreen
 from rolellm_tui.slash.commands import Command, parse_prompt
@@ -613,7 +613,7 @@ class ChatScreen(Screen[None]):
         if not await self.app.push_screen_wait(DeleteScreen(what, self.session.measure(message.id))):
             return False
         self.session.delete(message.id)
-        await self.show_branch("Deleted. Ctrl+Z takes it back; so does the bin, for thirty days.")
+        await self.show_branch(DELETED)
         self._prompt.focus()
         return True
 
@@ -639,6 +639,8 @@ class ChatScreen(Screen[None]):
             self.session.choose(chosen)
             await self.show_branch("")
             await self._conversation.go_to_message(chosen)
+        elif tree.has_deleted:
+            await self.show_branch(DELETED)
 
     def action_compare(self) -> None:
         """Let several strategies or models answer the text in the prompt, or the last line."""

@@ -9,6 +9,8 @@ from textual.widgets import Static
 from rolellm_agents.transcript import DeletionExtent
 from rolellm_tui.widgets.common.deletions import extent_of
 
+DELETED = "Deleted. Ctrl+Z takes it back; so does the bin, for thirty days."
+"""What chats and scenes tell after a deletion."""
 _TO_THE_BIN = "It stays in the bin for thirty days."
 _FOREVER = "This cannot be undone. Backups and exported files keep what they have."
 
