@@ -15,7 +15,7 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import BinEntry, DeletionExtent, Transcript
 from rolellm_tui.screens.delete import DeleteScreen
-from rolellm_tui.widgets.common.deletions import about_entry, extent_of
+from rolellm_tui.widgets.common.deletions import about_entry, empty_bin, extent_of
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.key_footer import KeyFooter
@@ -121,7 +121,7 @@ class BinScreen(Screen[None]):
         self._busy = True
         self._status.show_message("Deleting… The bin is emptied in the background.")
         try:
-            wiped = await asyncio.to_thread(self._transcript.empty_bin, deletion)
+            wiped = await asyncio.to_thread(empty_bin, self._transcript, deletion)
             self._status.show_message("Deleted forever." if wiped else _LINGERS)
         except RoleLLMError as error:
             self._status.complain(error)

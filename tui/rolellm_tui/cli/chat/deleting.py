@@ -9,7 +9,7 @@ import typer
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.cli.transcripts import open_transcript, read_transcript
 from rolellm_tui.output import complain, counted_progress, print_json, print_table, print_text
-from rolellm_tui.widgets.common.deletions import about_entry, extent_of
+from rolellm_tui.widgets.common.deletions import about_entry, empty_bin, extent_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,7 +201,7 @@ def empty(
         if entries:
             _ask(f"Delete {_messages(count)} forever? This cannot be undone.", yes=yes)
         with counted_progress("Deleting messages") as progress:
-            wiped = transcript.empty_bin(deletion, progress)
+            wiped = empty_bin(transcript, deletion, progress)
     copies = [str(copy) for copy in copies_beside(user_paths().transcript)]
     if as_json:
         print_json({"messages": count, "wiped": wiped, "copies": copies})

@@ -1,11 +1,32 @@
-"""Deletions in words."""
+"""Deletions in words, and emptying the bin."""
 
 from typing import TYPE_CHECKING
 
 from rolellm_tui.widgets.common.formatting import counted
 
 if TYPE_CHECKING:
-    from rolellm_agents.transcript import BinEntry, DeletionExtent
+    from collections.abc import Callable
+
+    from rolellm_agents.transcript import BinEntry, DeletionExtent, Transcript
+
+
+def empty_bin(
+    transcript: "Transcript",
+    deletion: str | None = None,
+    progress: "Callable[[int, int], None]" = lambda _done, _total: None,
+) -> bool:
+    """Empty the bin, or delete one deletion forever, with the vectors that recall has computed of it.
+
+    Arguments, result and errors are those of `Transcript.empty_bin`.
+
+    Raises:
+        StorageError: recall's store cannot be written; the messages are deleted.
+    """
+    from rolellm_agents.recall.chroma import forget_memories
+
+    wiped = transcript.empty_bin(deletion, progress)
+    forget_memories()
+    return wiped
 
 
 def extent_of(deletion: "DeletionExtent | BinEntry") -> str:
