@@ -1,6 +1,7 @@
 """After the bin was emptied, no file of the user's folder has a byte of what was deleted."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -47,8 +48,14 @@ def everything_secret(transcript: Transcript, persona: str = "ada") -> str:
         text=f"A {SECRET}1 came.",
         made_by={"edited": f"{SECRET}2"},
     )
-    answer = say(transcript, conversation, first.id, f"Was the {SECRET}3 grey?")
     side = say(transcript, conversation, first.id, f"No {SECRET}4.", branch="side")
+    answer = transcript.append(
+        conversation,
+        first.id,
+        speaker=persona,
+        audience=(USER, persona),
+        text=f"Was the {SECRET}3 grey?",
+    )
     transcript.keep_summary(answer.id, f"Talk of a {SECRET}5.")
     transcript.keep_summary(side.id, f"Talk of no {SECRET}6.")
     transcript.rename(conversation, f"The {SECRET}7")
@@ -115,6 +122,7 @@ def test_messages_of_a_scene_are_deleted_too(transcript: Transcript) -> None:
 def test_what_was_written_after_the_deletion_stays(transcript: Transcript) -> None:
     conversation = everything_secret(transcript)
     transcript.delete_message(transcript.messages(conversation)[0].id)
+    time.sleep(0.002)  # times are in milliseconds
     transcript.keep_draft(conversation, "A new beginning")
     assert transcript.empty_bin()
 
