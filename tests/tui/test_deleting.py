@@ -61,6 +61,26 @@ async def test_a_selected_message_is_deleted_after_a_question_and_undo_takes_it_
         assert len(transcript.bin()) == 1
 
 
+async def test_the_command_asks_too_and_deletes_the_numbered_message(transcript: Transcript) -> None:
+    write_persona()
+    app = role_app(ScriptedChatModel(replies=["Fine."]), transcript, first=load_persona("ada"))
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and len(bubbles(pilot)) == 1)
+        await say(pilot, "How are you?")
+        await until(pilot, lambda: len(bubbles(pilot)) == 3 and not answering(pilot))
+        await say(pilot, "/delete 3")
+        await until(pilot, lambda: screen(pilot) == "DeleteScreen")
+        assert "1 message." in str(app.screen.query_one("#delete-extent", Static).content)
+        await pilot.press("n")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and not answering(pilot))
+        assert len(bubbles(pilot)) == 3
+        await say(pilot, "/delete 3")
+        await until(pilot, lambda: screen(pilot) == "DeleteScreen")
+        await pilot.press("y")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and len(bubbles(pilot)) == 2)
+        await until(pilot, lambda: not answering(pilot))
+
+
 async def test_a_conversation_goes_to_the_bin_and_comes_back(transcript: Transcript) -> None:
     ada = spoken(transcript, "ada", "apple")
     spoken(transcript, "bob", "pear")
