@@ -10,7 +10,7 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ from rolellm_agents.config.paths import make_folder, user_paths
 from rolellm_agents.errors import RoleLLMError, StorageError
 from rolellm_agents.recall.embeddings import NamedEmbeddings
 from rolellm_agents.recall.index import Hit
-from rolellm_agents.recall.passages import Passage
+from rolellm_agents.recall.passages import Kind, Passage
 from rolellm_agents.text import one_line
 from rolellm_agents.text.masking import masked
 
@@ -81,6 +81,24 @@ class ChromaStore:
                 self._client.delete_collection(name)
                 found = self._get_or_create(name, recorded)
         return found
+
+    def delete_collections_with(self, kind: Kind) -> bool:
+        """Delete the collections that have passages of a kind; whether there were any.
+
+        They are deleted whole: the index of a collection keeps the vectors of deleted passages for a while.
+
+        Raises:
+            StorageError: the store cannot be written.
+        """
+        with self.explained_failures():
+            found = [
+                collection.name
+                for collection in self._client.list_collections()
+                if collection.get(where={"kind": kind}, limit=1, include=[])["ids"]
+            ]
+            for name in found:
+                self._client.delete_collection(name)
+        return bool(found)
 
     @contextmanager
     def explained_failures(self) -> Iterator[None]:
@@ -250,16 +268,11 @@ class ChromaIndex:
         with self._store.explained_failures():
             stored = set(self._collection.get(where=self._of_our_kinds, include=[])["ids"])
         missing = [passage for passage_id, passage in self._passages.items() if passage_id not in stored]
-        for start in range(0, len(missing), _AT_ONCE):
-            batch = missing[start : start + _AT_ONCE]
-            vectors = self._embeddings.embed([passage.text for passage in batch])
-            with self._store.explained_failures():
-                self._collection.upsert(
-                    ids=[passage.id for passage in batch],
-                    embeddings=vectors,  # type: ignore[arg-type]  # accepts plain lists, too
-                    documents=[passage.text for passage in batch],
-                    metadatas=[{"kind": passage.kind, "source": passage.source} for passage in batch],
-                )
+        memories = [passage for passage in missing if passage.kind == "memory"]
+        others = [passage for passage in missing if passage.kind != "memory"]
+        for passages in (memories, others):
+            for start in range(0, len(passages), _AT_ONCE):
+                self._add(passages[start : start + _AT_ONCE])
         stale = sorted(stored - self._passages.keys())
         with self._store.explained_failures():
             for start in range(0, len(stale), _AT_ONCE):
@@ -268,10 +281,46 @@ class ChromaIndex:
                 self._change = secrets.token_hex(8)
                 self._collection.modify(metadata={**self._collection.metadata, _CHANGE_KEY: self._change})
 
+    def _add(self, batch: Sequence[Passage]) -> None:
+        """Add passages that are all memories, or none of them."""
+        texts = [passage.text for passage in batch]
+        # What was said is only in the transcript: the text of a deleted message must not stay here.
+        documents = None if batch[0].kind == "memory" else texts
+        vectors = self._embeddings.embed(texts)
+        with self._store.explained_failures():
+            self._collection.upsert(
+                ids=[passage.id for passage in batch],
+                embeddings=vectors,  # type: ignore[arg-type]  # accepts plain lists, too
+                documents=documents,
+                metadatas=[{"kind": passage.kind, "source": passage.source} for passage in batch],
+            )
+
     @property
     def _of_our_kinds(self) -> Any:
         """A filter for the kinds of this index; other indexes manage the owner's other kinds."""
         return {"kind": {"$in": self._kinds}}
+
+
+def forget_memories(folder: Path | None = None) -> None:
+    """Delete all vectors of memories from a local store; the next recall computes those that it needs.
+
+    Call it after messages were deleted forever. Nothing happens if there is no store.
+
+    Args:
+        folder: the folder of the store; the one in the user's cache when None.
+
+    Raises:
+        StorageError: the store is damaged or cannot be written.
+    """
+    folder = folder or user_paths().cache / "chroma"
+    file = folder / "chroma.sqlite3"
+    if not file.exists():
+        return
+    store = ChromaStore(folder=folder)
+    if store.delete_collections_with("memory"):
+        with store.explained_failures(), closing(sqlite3.connect(file, timeout=_PATIENCE)) as db:
+            # SQLite leaves deleted rows in the file.
+            db.execute("VACUUM")
 
 
 def _change_of(collection: "Collection") -> str | None:

@@ -1,8 +1,10 @@
-"""The transcript: an append-only tree of messages in one SQLite file."""
+"""The transcript: a tree of messages in one SQLite file, to which is only added, and a bin."""
 
 from rolellm_agents.transcript.message import (
+    BinEntry,
     ConversationRecord,
     ConversationSummary,
+    DeletionExtent,
     FoundMessage,
     Kind,
     Message,
@@ -11,8 +13,10 @@ from rolellm_agents.transcript.message import (
 from rolellm_agents.transcript.store import Transcript
 
 __all__ = [
+    "BinEntry",
     "ConversationRecord",
     "ConversationSummary",
+    "DeletionExtent",
     "FoundMessage",
     "Kind",
     "Message",

@@ -13,13 +13,15 @@ MAIN = "main"
 """The first branch of every conversation."""
 
 _POSITIONS = """
-SELECT place.name, place.head, message.id AS head_id, place.newest, place.after, place.moved
+SELECT place.number AS branch, place.name, place.head, message.id AS head_id,
+       place.newest, place.after, place.moved
 FROM (SELECT said.name, said.number, said.newest, move.number AS moved, move.after,
              CASE WHEN move.number IS NULL OR said.newest > move.after THEN said.newest
                   ELSE move.head END AS head
       FROM (SELECT branch.number, branch.name,
                    (SELECT max(number) FROM message WHERE message.branch = branch.number) AS newest
-            FROM branch JOIN conversation ON conversation.number = branch.conversation
+            FROM kept_branch branch
+            JOIN kept_conversation conversation ON conversation.number = branch.conversation
             WHERE conversation.id = :conversation) said
       LEFT JOIN move ON move.number = (SELECT max(number) FROM move WHERE move.branch = said.number)) place
 LEFT JOIN message ON message.number = place.head
@@ -30,6 +32,8 @@ ORDER BY place.number
 class BranchPosition(NamedTuple):
     """The message to which a branch points."""
 
+    branch: int
+    """The branch's number."""
     name: str
     head: int | None
     """The message's number; None before the first message."""
@@ -48,6 +52,17 @@ def branch_number(db: sqlite3.Connection, conversation: int, name: str) -> int:
     )
 
 
+def free_branch_name(db: sqlite3.Connection, conversation: int, name: str) -> str:
+    """A name, or the name with a number if a branch of the conversation has it."""
+    taken = {
+        one for (one,) in db.execute("SELECT name FROM branch WHERE conversation = ?", (conversation,))
+    }
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}-{number}", number + 1
+    return free
+
+
 def insert_move(db: sqlite3.Connection, branch: int, head: int | None) -> None:
     """Move a branch to a message; None is the position before the first message."""
     db.execute(
@@ -61,7 +76,29 @@ def insert_move(db: sqlite3.Connection, branch: int, head: int | None) -> None:
 
 def read_positions(db: sqlite3.Connection, conversation: str) -> list[BranchPosition]:
     """The positions of all branches, in the order of their creation."""
-    return [_as_position(row) for row in db.execute(_POSITIONS, {"conversation": conversation})]
+    rows = db.execute(_POSITIONS, {"conversation": conversation}).fetchall()
+    return [_before_the_bin(db, _as_position(row)) for row in rows]
+
+
+def _before_the_bin(db: sqlite3.Connection, position: BranchPosition) -> BranchPosition:
+    """The position, moved before what was deleted at its end; it returns when that is taken back."""
+    head, moved = position.head, False
+    while head is not None and (
+        row := db.execute(
+            """
+            SELECT root.parent FROM binned
+            JOIN removal ON removal.number = binned.removal
+            JOIN message root ON root.number = removal.root
+            WHERE binned.message = ?
+            """,
+            (head,),
+        ).fetchone()
+    ):
+        head, moved = row[0], True
+    if not moved:
+        return position
+    id_ = head and db.execute("SELECT id FROM message WHERE number = ?", (head,)).fetchone()[0]
+    return position._replace(head=head, head_id=id_.hex() if id_ else None)
 
 
 def latest_of(positions: Sequence[BranchPosition]) -> str:
@@ -79,15 +116,23 @@ def number_in_conversation(db: sqlite3.Connection, conversation: str, message: s
         return None
     for (number,) in db.execute(
         """
-        SELECT message.number FROM message
+        SELECT message.number FROM kept_message message
         JOIN branch ON branch.number = message.branch
-        JOIN conversation ON conversation.number = branch.conversation
+        JOIN kept_conversation conversation ON conversation.number = branch.conversation
         WHERE message.id = ? AND conversation.id = ?
         """,
         (id_bytes(message), conversation),
     ):
         found: int = number
         return found
+    if db.execute(
+        "SELECT 1 FROM message JOIN binned ON binned.message = message.number WHERE message.id = ?",
+        (id_bytes(message),),
+    ).fetchone():
+        raise MessageError(
+            "The message before it was deleted and is in the bin; take it back, or reopen the conversation "
+            "to go on before it."
+        )
     raise MessageError(f"There is no message {message!r} in conversation {conversation!r}.")
 
 
@@ -97,4 +142,5 @@ def _as_position(row: sqlite3.Row) -> BranchPosition:
         since = (row["after"], moved)
     else:
         since = (-1, 0) if newest is None else (newest, 0)
-    return BranchPosition(row["name"], row["head"], row["head_id"].hex() if row["head_id"] else None, since)
+    head_id = row["head_id"].hex() if row["head_id"] else None
+    return BranchPosition(row["branch"], row["name"], row["head"], head_id, since)

@@ -31,8 +31,9 @@ SELECT conversation.id, conversation.persona, {TITLE} AS title, {_ARCHIVED} AS a
        conversation.created, m.created AS updated, tally.messages,
        coalesce(m.text, ({WORDS_SO_FAR}), '') AS last
 FROM (SELECT branch.conversation, count(*) AS messages, max(message.number) AS newest
-      FROM message JOIN branch ON branch.number = message.branch GROUP BY branch.conversation) tally
-JOIN conversation ON conversation.number = tally.conversation
+      FROM kept_message message JOIN branch ON branch.number = message.branch
+      GROUP BY branch.conversation) tally
+JOIN kept_conversation conversation ON conversation.number = tally.conversation
 JOIN message m ON m.number = tally.newest
 """  # noqa: S608 - no value is put into the text
 
@@ -54,10 +55,35 @@ def conversation_number(db: sqlite3.Connection, conversation: str) -> int:
     Raises:
         MessageError: there is no such conversation.
     """
-    for (number,) in db.execute("SELECT number FROM conversation WHERE id = ?", (conversation,)):
+    for (number,) in db.execute("SELECT number FROM kept_conversation WHERE id = ?", (conversation,)):
         found: int = number
         return found
+    refuse_deleted(db, conversation)
     raise MessageError(f"There is no conversation {conversation!r}.")
+
+
+def conversation_exists(db: sqlite3.Connection, conversation: str) -> bool:
+    """Whether there is a conversation of this id, perhaps in the bin."""
+    return db.execute("SELECT 1 FROM conversation WHERE id = ?", (conversation,)).fetchone() is not None
+
+
+def refuse_deleted(db: sqlite3.Connection, conversation: str) -> None:
+    """Raise if a conversation is in the bin.
+
+    Raises:
+        MessageError: it is there.
+    """
+    for (removal,) in db.execute(
+        """
+        SELECT removal.id FROM removal JOIN conversation ON conversation.number = removal.conversation
+        WHERE conversation.id = ? AND removal.kind = 'conversation' AND NOT removal.emptying
+        """,
+        (conversation,),
+    ):
+        raise MessageError(
+            f"This conversation was deleted and is in the bin; “rolellm history bin restore {removal}” "
+            "takes it back."
+        )
 
 
 def list_conversations(
@@ -92,7 +118,7 @@ def read_extensions(db: sqlite3.Connection, conversation: str) -> dict[str, Any]
     """Data of an imported file that this program keeps but does not use."""
     found: dict[str, Any] = {}
     for (extensions,) in db.execute(
-        "SELECT extensions FROM conversation WHERE id = ? AND extensions IS NOT NULL", (conversation,)
+        "SELECT extensions FROM kept_conversation WHERE id = ? AND extensions IS NOT NULL", (conversation,)
     ):
         found = json.loads(extensions)
     return found
@@ -113,7 +139,7 @@ def read_titles(db: sqlite3.Connection, conversation: str) -> list[str]:
         for (text,) in db.execute(
             """
             SELECT title.text FROM title
-            JOIN conversation ON conversation.number = title.conversation
+            JOIN kept_conversation conversation ON conversation.number = title.conversation
             WHERE conversation.id = ? ORDER BY title.number
             """,
             (conversation,),
@@ -143,7 +169,7 @@ def read_note(db: sqlite3.Connection, conversation: str) -> str:
     for (text,) in db.execute(
         """
         SELECT note.text FROM note
-        JOIN conversation ON conversation.number = note.conversation
+        JOIN kept_conversation conversation ON conversation.number = note.conversation
         WHERE conversation.id = ? ORDER BY note.number DESC LIMIT 1
         """,
         (conversation,),

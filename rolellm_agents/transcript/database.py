@@ -17,6 +17,8 @@ from rolellm_agents.transcript.migration import (
     admits_only_our_kinds,
     create_tables,
     migrate_from_2,
+    migrate_from_3,
+    stand_in_for_bin,
 )
 from rolellm_agents.transcript.opening import (
     SECONDS_TO_WAIT_FOR_ANOTHER_WRITER,
@@ -26,9 +28,11 @@ from rolellm_agents.transcript.opening import (
 )
 from rolellm_agents.transcript.presence import Presence
 
-FORMAT = 3
+FORMAT = 4
 """The version of the file's format."""
 _PACKED_VERSION = 2
+_VERSION_WITHOUT_BIN = 3
+_FORMER_VERSIONS = (_PACKED_VERSION, _VERSION_WITHOUT_BIN)
 _UNRELEASED_VERSION = 1
 _PAGE = 4096
 """Page size of a new file in bytes; with smaller pages, long messages waste more space."""
@@ -129,6 +133,8 @@ class Database:
                 create_tables(db)
             elif version == _PACKED_VERSION:
                 self._migrate(db)
+            elif version == _VERSION_WITHOUT_BIN:
+                migrate_from_3(db)
             db.execute(f"PRAGMA user_version = {FORMAT}")
         if version == _PACKED_VERSION:
             # Return the old tables' space to the disk; if this fails, new messages will use the space.
@@ -139,13 +145,14 @@ class Database:
         if self._path is None:
             return
         with self.snapshot() as db:
-            if self._version() == _PACKED_VERSION:
+            version = self._version()
+            if version in _FORMER_VERSIONS:
                 # Copies need the errors of this module.
                 from rolellm_agents.transcript.upkeep.copies import keep_before_migration
 
-                kept = keep_before_migration(db, self._path, _PACKED_VERSION)
+                kept = keep_before_migration(db, self._path, version)
                 self.notice = (
-                    f"{self._path} is converted to format {FORMAT}; a copy in format {_PACKED_VERSION} is "
+                    f"{self._path} is converted to format {FORMAT}; a copy in format {version} is "
                     f"kept in {kept}."
                 )
 
@@ -217,9 +224,11 @@ class ReadOnlyDatabase(Database):
 
     def _prepare(self) -> None:
         self.connection.row_factory = sqlite3.Row
-        self.connection.execute("PRAGMA query_only = ON")
         version = self._known_version()
-        if version < FORMAT:
+        if version == _VERSION_WITHOUT_BIN:
+            stand_in_for_bin(self.connection)
+        self.connection.execute("PRAGMA query_only = ON")
+        if version < _VERSION_WITHOUT_BIN:
             raise StorageError(
                 f"{self._place} has format {version}, and must be converted to format {FORMAT} before it "
                 "is read; copy it to a folder that you can write to, and set ROLELLM_HOME to that folder."

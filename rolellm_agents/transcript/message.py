@@ -98,6 +98,43 @@ class FoundMessage:
     """Start and end indices of the hits in the snippet, sorted, without overlaps."""
 
 
+Deletable = Literal["message", "branch", "conversation", "persona"]
+"""What can be deleted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeletionExtent:
+    """How much a deletion takes."""
+
+    messages: int
+    """Number of messages, with swipes and everything that rests on them."""
+    conversations: int = 0
+    """Number of complete conversations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinEntry:
+    """A deletion that can be taken back."""
+
+    id: str
+    kind: Deletable
+    persona: str
+    """The persona's id."""
+    conversation: str | None
+    """The conversation's id; None for everything of a persona."""
+    title: str
+    """The conversation's title; empty without one."""
+    branch: str
+    """The name of a deleted branch; else empty."""
+    conversations: int
+    """Number of complete conversations."""
+    messages: int
+    deleted: str
+    """ISO 8601 in UTC."""
+    days_left: int
+    """Days until it is deleted forever."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ConversationRecord:
     """A complete conversation, for export and import."""

@@ -26,7 +26,7 @@ FROM (SELECT text FROM piece WHERE piece.message = m.number ORDER BY piece.numbe
 """
 """SQL for the text so far of message `m`, which has not ended."""
 
-_MESSAGES = f"""
+_ALL_MESSAGES = f"""
 SELECT m.number, m.id, conversation.id, parent.id, manner.speaker, manner.audience, manner.kind, m.created,
        m.made_by, m.usage, m.status, coalesce(m.text, ({WORDS_SO_FAR}), '')
 FROM message m
@@ -35,6 +35,7 @@ JOIN conversation ON conversation.number = branch.conversation
 JOIN manner ON manner.number = m.manner
 LEFT JOIN message parent ON parent.number = m.parent
 """  # noqa: S608 - no value is put into the text
+_MESSAGES = _ALL_MESSAGES.replace("FROM message m", "FROM kept_message m")
 
 
 def id_bytes(id_: str) -> bytes:
@@ -60,8 +61,9 @@ def insert_message(
     """Add a message that has not ended, and return its number."""
     inserted = db.execute(
         """
-        INSERT INTO message (id, branch, parent, manner, created, made_by)
-        VALUES (?, ?, ?, ?, ?, ?)
+        INSERT INTO message (number, id, branch, parent, manner, created, made_by)
+        VALUES (1 + max((SELECT coalesce(max(number), 0) FROM message),
+                        (SELECT coalesce(max(highest), 0) FROM emptied)), ?, ?, ?, ?, ?, ?)
         """,
         (
             id_bytes(id_),
@@ -142,7 +144,7 @@ def message_number(db: sqlite3.Connection, message: str) -> int:
     Raises:
         MessageError: there is no such message.
     """
-    for (number,) in db.execute("SELECT number FROM message WHERE id = ?", (id_bytes(message),)):
+    for (number,) in db.execute("SELECT number FROM kept_message WHERE id = ?", (id_bytes(message),)):
         found: int = number
         return found
     raise MessageError(f"There is no message {message!r}.")
@@ -156,6 +158,17 @@ def read_message(db: sqlite3.Connection, message: str) -> Message:
     """
     for found in _read(db, "WHERE m.id = :id", {"id": id_bytes(message)}):
         return found
+    raise MessageError(f"There is no message {message!r}.")
+
+
+def read_written(db: sqlite3.Connection, message: str) -> Message:
+    """Read a message for its writer, who goes on writing even if it is in the bin.
+
+    Raises:
+        MessageError: there is no message with this id.
+    """
+    for row in db.execute(f"{_ALL_MESSAGES} WHERE m.id = :id", {"id": id_bytes(message)}):
+        return _as_message(row)
     raise MessageError(f"There is no message {message!r}.")
 
 
@@ -201,7 +214,7 @@ def latest_after(db: sqlite3.Connection, number: int) -> int:
         WITH RECURSIVE way (number) AS (
             VALUES (:number)
             UNION ALL
-            SELECT (SELECT max(next.number) FROM message next WHERE next.parent = way.number)
+            SELECT (SELECT max(next.number) FROM kept_message next WHERE next.parent = way.number)
             FROM way WHERE way.number IS NOT NULL)
         SELECT max(number) FROM way
         """,

@@ -1,4 +1,4 @@
-"""Creation of the tables, and migration from format 2, inside the caller's transaction."""
+"""Creation of the tables, and migration from formats 2 and 3, inside the caller's transaction."""
 
 import json
 import re
@@ -11,11 +11,13 @@ from rolellm_agents.transcript.statements import to_json
 
 _GAP = "\x1f"
 _OUR_KINDS = re.compile(r"CHECK \(kind IN \([^()]*\)\)")
-_CREATED = re.compile(r"^CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)", re.MULTILINE)
+_BIN = ("removal", "binned", "emptied", "kept_message", "kept_conversation", "kept_branch")
+_TABLE_OR_VIEW = re.compile(r"CREATE (TABLE|VIEW)")
+_CREATED = re.compile(r"^CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER|VIEW) (\w+)", re.MULTILINE)
 
 
 def create_tables(db: sqlite3.Connection) -> None:
-    """Create each table, index and trigger of this format that the file does not have."""
+    """Create each table, index, trigger and view of this format that the file does not have."""
     existing = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
     schema = (files(__package__) / "schema.sql").read_text(encoding="utf-8")
     for statement in _statements(schema):
@@ -52,6 +54,22 @@ def migrate_from_2(db: sqlite3.Connection) -> None:
     db.execute("DROP TABLE packed_message")
     db.execute("DROP TABLE shape")
     db.execute("PRAGMA legacy_alter_table = OFF")
+
+
+def migrate_from_3(db: sqlite3.Connection) -> None:
+    """Add the bin; no row of format 3 changes."""
+    for trigger in ("message_ends_once", "message_stays"):
+        db.execute(f"DROP TRIGGER {trigger}")
+    create_tables(db)
+
+
+def stand_in_for_bin(db: sqlite3.Connection) -> None:
+    """Give a file of format 3, which cannot be written, an empty bin that only this connection has."""
+    schema = (files(__package__) / "schema.sql").read_text(encoding="utf-8")
+    for statement in _statements(schema):
+        created = _CREATED.search(statement)
+        if created and created[1] in _BIN:
+            db.execute(_TABLE_OR_VIEW.sub(r"CREATE TEMP \1", statement))
 
 
 def admits_only_our_kinds(db: sqlite3.Connection) -> bool:

@@ -1,4 +1,5 @@
--- The transcript, version 3. Messages are never changed or deleted; docs/design/transcript.md gives the reasons.
+-- The transcript, version 4. Messages are never changed, and deleted only from the bin; docs/design/transcript.md
+-- gives the reasons.
 -- Times are milliseconds since 1970 in UTC.
 
 CREATE TABLE conversation (
@@ -56,6 +57,7 @@ CREATE TABLE move (
 ) STRICT;
 
 CREATE INDEX move_by_branch ON move (branch);
+CREATE INDEX move_by_head ON move (head);
 
 -- Combinations of speaker, audience and kind, each shared by many messages.
 CREATE TABLE manner (
@@ -99,11 +101,62 @@ CREATE TABLE summary (
 
 CREATE INDEX summary_by_message ON summary (message);
 
-CREATE TRIGGER message_ends_once BEFORE UPDATE ON message WHEN old.status IS NOT NULL
+-- A branch that is deleted forever leaves the messages that it shares to another one.
+CREATE TRIGGER message_ends_once
+BEFORE UPDATE OF number, id, parent, manner, created, made_by, usage, status, took, text ON message
+WHEN old.status IS NOT NULL
 BEGIN SELECT raise(ABORT, 'what was said cannot be changed'); END;
 
+-- The bin: what the user has deleted, and can take back until it is emptied. One deletion, which has one id, is one
+-- row, or several for everything of a persona.
+CREATE TABLE removal (
+    number        INTEGER PRIMARY KEY,
+    id            TEXT NOT NULL,
+    kind          TEXT NOT NULL CHECK (kind IN ('message', 'branch', 'conversation', 'draft')),
+    conversation  INTEGER REFERENCES conversation (number),  -- null for a draft
+    root          INTEGER REFERENCES message (number) DEFERRABLE INITIALLY DEFERRED,  -- of a message or a branch
+    branch        INTEGER REFERENCES branch (number),  -- that was deleted
+    name          TEXT,                -- of the deleted branch; the persona of a draft
+    text          TEXT,                -- of a draft
+    deleted       INTEGER NOT NULL,
+    emptying      INTEGER NOT NULL CHECK (emptying IN (0, 1))  -- 1: it cannot be taken back, and rows are being deleted
+) STRICT;
+
+CREATE INDEX removal_by_conversation ON removal (conversation);
+CREATE INDEX removal_by_root ON removal (root);
+CREATE INDEX removal_by_branch ON removal (branch);
+
+-- The messages in the bin.
+CREATE TABLE binned (
+    message  INTEGER PRIMARY KEY REFERENCES message (number) DEFERRABLE INITIALLY DEFERRED,
+    removal  INTEGER NOT NULL REFERENCES removal (number)
+) STRICT;
+
+CREATE INDEX binned_by_removal ON binned (removal, message);
+
+-- What was deleted forever, as numbers: messages get no number twice, and their gaps are no damage.
+CREATE TABLE emptied (
+    number    INTEGER PRIMARY KEY,
+    messages  INTEGER NOT NULL,
+    highest   INTEGER NOT NULL,  -- the highest number that a message had at that time
+    wiped     TEXT NOT NULL CHECK (wiped IN ('no', 'begun', 'file', 'log'))  -- where no deleted text is left
+) STRICT;
+
 CREATE TRIGGER message_stays BEFORE DELETE ON message
+WHEN NOT EXISTS (SELECT 1 FROM binned JOIN removal ON removal.number = binned.removal
+                 WHERE binned.message = old.number AND removal.emptying)
 BEGIN SELECT raise(ABORT, 'what was said cannot be deleted'); END;
+
+-- What is not in the bin. Everything that shows, finds or counts reads these.
+CREATE VIEW kept_message AS SELECT * FROM message
+WHERE NOT EXISTS (SELECT 1 FROM binned WHERE binned.message = message.number);
+
+CREATE VIEW kept_conversation AS SELECT * FROM conversation
+WHERE NOT EXISTS (SELECT 1 FROM removal WHERE removal.conversation = conversation.number
+                  AND removal.kind = 'conversation');
+
+CREATE VIEW kept_branch AS SELECT * FROM branch
+WHERE NOT EXISTS (SELECT 1 FROM removal WHERE removal.branch = branch.number);
 
 -- The journal of unfinished answers. Each piece is stored before it is shown, and deleted when the message ends.
 CREATE TABLE piece (

@@ -22,6 +22,7 @@ SELECT m.number, m.id, conversation.id AS conversation, conversation.persona, {T
        manner.speaker, m.created, %s AS text
 FROM %s
 CROSS JOIN message m ON m.number = %s
+     AND NOT EXISTS (SELECT 1 FROM binned WHERE binned.message = m.number)
 JOIN branch ON branch.number = m.branch
 JOIN conversation ON conversation.number = branch.conversation
 JOIN manner ON manner.number = m.manner

@@ -1,4 +1,4 @@
-"""`Transcript`: reads and appends messages, and never overwrites them.
+"""`Transcript`: reads and appends messages, and never overwrites them. What is deleted goes through a bin.
 
 Any number of processes may open the same file: SQLite's write-ahead log lets them read while one of them
 writes. Within a process, threads take turns. Everything written survives a crash of the process. A power
@@ -11,6 +11,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from rolellm_agents.transcript.bin import (
+    bin_branch,
+    bin_conversations,
+    bin_message,
+    bin_persona,
+    conversations_of,
+    find_in_bin,
+    list_bin,
+    measure_branch,
+    measure_conversations,
+    measure_message,
+    take_back,
+)
 from rolellm_agents.transcript.branches import (
     MAIN,
     branch_number,
@@ -20,6 +33,7 @@ from rolellm_agents.transcript.branches import (
     read_positions,
 )
 from rolellm_agents.transcript.conversations import (
+    conversation_exists,
     conversation_number,
     find_conversation,
     insert_archiving,
@@ -34,10 +48,20 @@ from rolellm_agents.transcript.conversations import (
     write_draft,
 )
 from rolellm_agents.transcript.database import Database, open_for_reading
+from rolellm_agents.transcript.emptying import (
+    BackgroundEmptying,
+    Progress,
+    empty_marked,
+    mark_all,
+    mark_one,
+    work_left,
+)
 from rolellm_agents.transcript.message import (
     KINDS,
+    BinEntry,
     ConversationRecord,
     ConversationSummary,
+    DeletionExtent,
     Ending,
     FoundMessage,
     Kind,
@@ -56,6 +80,7 @@ from rolellm_agents.transcript.messages import (
     read_path,
     read_siblings,
     read_tree,
+    read_written,
     unfinished_number,
 )
 from rolellm_agents.transcript.records import insert_record, read_record
@@ -79,6 +104,10 @@ class Transcript:
             StorageError: the file cannot be opened, is not a transcript, or comes from a newer version.
         """
         self._database = Database(path)
+        self._emptying: BackgroundEmptying | None = None
+        with self._database.reading() as db:
+            if path is not None and work_left(db):
+                self._emptying = BackgroundEmptying(path)
 
     @classmethod
     def for_reading(cls, path: Path) -> Self:
@@ -92,6 +121,7 @@ class Transcript:
         """
         transcript = cls.__new__(cls)
         transcript._database = open_for_reading(path)  # noqa: SLF001 - our own
+        transcript._emptying = None  # noqa: SLF001
         return transcript
 
     @property
@@ -101,6 +131,8 @@ class Transcript:
 
     def close(self) -> None:
         """Close the file; further calls do nothing."""
+        if self._emptying is not None:
+            self._emptying.close()
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -200,11 +232,20 @@ class Transcript:
         """Store the user's unsent line in place of the previous one; an empty text deletes it.
 
         Args:
-            key: the conversation's id, or the persona's if the conversation does not exist yet.
+            key: the persona's id if the conversation does not exist yet; or the conversation's.
             text: the unsent line.
         """
         with self._database.writing(durable=False) as db:
             write_draft(db, key, text)
+
+    def keep_draft_of(self, conversation: str, text: str) -> None:
+        """Store the unsent line of a conversation; nothing is stored if it was deleted forever.
+
+        A window can still be open on such a conversation, and its text would stay behind.
+        """
+        with self._database.writing(durable=False) as db:
+            if conversation_exists(db, conversation):
+                write_draft(db, conversation, text)
 
     def draft(self, key: str) -> str:
         """The user's unsent line; empty when there is none."""
@@ -334,7 +375,7 @@ class Transcript:
             self._database.admit_kinds([kind])
         with self._database.writing() as db:
             number = unfinished_number(db, message)
-            started = read_message(db, message)
+            started = read_written(db, message)
             if kind:
                 change_kind(db, number, started, kind)
             end_message(
@@ -347,7 +388,7 @@ class Transcript:
                 took=now() - to_milliseconds(started.created),
             )
             delete_pieces(db, number)
-            return read_message(db, message)
+            return read_written(db, message)
 
     def message(self, message: str) -> Message:
         """The message with an id.
@@ -396,6 +437,135 @@ class Transcript:
         """All messages of a conversation, in the order of creation."""
         with self._database.reading() as db:
             return read_tree(db, conversation)
+
+    # Deleting
+
+    def measure_message(self, message: str) -> DeletionExtent:
+        """What `delete_message` would delete.
+
+        Raises:
+            MessageError: there is no such message.
+        """
+        with self._database.snapshot() as db:
+            return measure_message(db, message)
+
+    def delete_message(self, message: str) -> str:
+        """Put a message and everything that rests on it into the bin.
+
+        Returns:
+            The deletion's id, for `take_back`.
+
+        Raises:
+            MessageError: there is no such message.
+        """
+        with self._database.writing() as db:
+            return bin_message(db, message)
+
+    def measure_branch(self, conversation: str, branch: str) -> DeletionExtent:
+        """What `delete_branch` would delete.
+
+        Raises:
+            MessageError: there is no such branch, or no other one.
+        """
+        with self._database.snapshot() as db:
+            return measure_branch(db, conversation, branch)
+
+    def delete_branch(self, conversation: str, branch: str) -> str:
+        """Put a branch, with the messages that no other branch shares, into the bin.
+
+        Returns:
+            The deletion's id, for `take_back`.
+
+        Raises:
+            MessageError: there is no such branch, or no other one.
+        """
+        with self._database.writing() as db:
+            return bin_branch(db, conversation, branch)
+
+    def measure_conversations(self, conversations: Sequence[str]) -> DeletionExtent:
+        """What `delete_conversations` would delete.
+
+        Raises:
+            MessageError: there is no such conversation.
+        """
+        with self._database.snapshot() as db:
+            return measure_conversations(db, conversations)
+
+    def delete_conversations(self, conversations: Sequence[str]) -> str:
+        """Put conversations into the bin together.
+
+        Returns:
+            The deletion's id, for `take_back`.
+
+        Raises:
+            MessageError: there is no such conversation.
+        """
+        with self._database.writing() as db:
+            return bin_conversations(db, conversations)
+
+    def measure_persona(self, persona: str) -> DeletionExtent:
+        """What `delete_persona` would delete."""
+        with self._database.snapshot() as db:
+            return measure_conversations(db, conversations_of(db, persona))
+
+    def delete_persona(self, persona: str) -> str:
+        """Put all conversations with a persona, and the draft of a new one, into the bin.
+
+        Returns:
+            The deletion's id, for `take_back`.
+        """
+        with self._database.writing() as db:
+            return bin_persona(db, persona)
+
+    def bin(self) -> list[BinEntry]:
+        """All deletions that can be taken back, the latest first."""
+        with self._database.snapshot() as db:
+            return list_bin(db)
+
+    def find_in_bin(self, reference: str) -> BinEntry:
+        """Find a deletion by its id or a unique prefix of it.
+
+        Raises:
+            MessageError: none matches, or several do.
+        """
+        with self._database.snapshot() as db:
+            return find_in_bin(db, reference)
+
+    def take_back(self, deletion: str) -> BinEntry:
+        """Take a deletion back: everything is again where it was.
+
+        Args:
+            deletion: its id, or a unique prefix of it.
+
+        Raises:
+            MessageError: no deletion matches or several do, or it rests on another one in the bin.
+        """
+        with self._database.writing() as db:
+            return take_back(db, deletion)
+
+    def empty_bin(
+        self, deletion: str | None = None, progress: Progress = lambda _done, _total: None
+    ) -> bool:
+        """Delete forever what is in the bin, and wipe its text from the file and its log.
+
+        Args:
+            deletion: the id of one deletion, or a unique prefix of it; by default, all of them. Deletions
+                that rest on it are deleted with it.
+            progress: called with the number of deleted messages, and of all.
+
+        Returns:
+            Whether no text is left; not if another process reads the log, in which case the next opening of
+            the transcript goes on.
+
+        Raises:
+            MessageError: no deletion matches, or several do.
+        """
+        with self._database.writing() as db:
+            if deletion is None:
+                mark_all(db)
+            else:
+                mark_one(db, deletion)
+        return empty_marked(self._database, progress)
 
     # Records and search
 

@@ -29,7 +29,7 @@ def read_summaries(db: sqlite3.Connection, conversation: str) -> dict[str, str]:
         """
         SELECT message.id, summary.text
         FROM summary
-        JOIN message ON message.number = summary.message
+        JOIN kept_message message ON message.number = summary.message
         JOIN branch ON branch.number = message.branch
         JOIN conversation ON conversation.number = branch.conversation
         WHERE conversation.id = ? ORDER BY summary.number

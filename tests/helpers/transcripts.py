@@ -10,6 +10,8 @@ PERSONA = "ada"
 BOTH = (USER, PERSONA)
 WRITER = Path(__file__).with_name("transcript_writer.py")
 """A program that writes into a transcript and tells what it stored."""
+EMPTIER = Path(__file__).with_name("transcript_emptier.py")
+"""A program that empties the bin of a transcript, and is killed meanwhile."""
 
 
 def say(

@@ -475,3 +475,27 @@ def test_what_another_process_holds_is_waited_for_or_told(
             told = f"{folder} is locked by another program" in str(error)
     assert told in (True, 4 if is_open else 5)
     assert len(open_index(store, pieces(*TEXTS)).search("bees", 9)) == 4
+
+
+# What was deleted
+
+
+def test_memories_are_forgotten_and_their_text_is_in_no_file(folder: Path) -> None:
+    memories = [Passage("memory", f"You: zebra{number}\nAda: Well.", "yesterday") for number in range(4)]
+    knowledge = pieces(*TEXTS)
+    index = open_index(ChromaStore(folder=folder), [*knowledge, *memories])
+    assert index.search("zebra2", 1)[0].passage == memories[2]
+    assert b"zebra" not in b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+
+    kept_ids = [passage.id.encode() for passage in memories]
+    chroma.forget_memories(folder)
+
+    contents = b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+    assert not [one for one in kept_ids if one in contents]
+    # A chat that is open goes on.
+    assert index.search("bread", 1)[0].passage.text == TEXTS[1]
+
+
+def test_nothing_is_made_to_forget(folder: Path) -> None:
+    chroma.forget_memories(folder)
+    assert not folder.exists()

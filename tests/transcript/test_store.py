@@ -361,13 +361,13 @@ def test_a_transcript_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     with Transcript(file) as transcript:
         conversation = transcript.create_conversation(PERSONA)
         said = say(transcript, conversation, None, "From the future.")
-    set_version(file, 4)
+    set_version(file, 5)
     content = file.read_bytes()
     with pytest.raises(StorageError) as told:
         Transcript(file)
-    assert "was written by a newer rolellm (format 4, this one knows 3)" in sentence_of(told, file)
+    assert "was written by a newer rolellm (format 5, this one knows 4)" in sentence_of(told, file)
     assert file.read_bytes() == content
-    set_version(file, 3)
+    set_version(file, 4)
     with Transcript(file) as transcript:
         assert transcript.messages(conversation) == [said]
 
@@ -652,7 +652,7 @@ def test_a_file_admits_a_kind_of_ones_own_once_it_is_needed(tmp_path: Path) -> N
     with Transcript(path) as transcript:
         assert transcript.messages(conversation) == [ours, signed, ended]
     db = sqlite3.connect(path)
-    assert db.execute("PRAGMA user_version").fetchone() == (3,)
+    assert db.execute("PRAGMA user_version").fetchone() == (4,)
     assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert db.execute("PRAGMA foreign_key_check").fetchall() == []
     db.close()

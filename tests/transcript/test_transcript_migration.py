@@ -105,7 +105,7 @@ def test_the_old_file_has_what_a_migration_can_get_wrong() -> None:
 def test_nothing_that_was_said_differs_after_the_migration(old: Path) -> None:
     with Transcript(old) as transcript:
         assert told_by(transcript) == KNOWN
-    assert version_of(old) == 3
+    assert version_of(old) == 4
     with Transcript(old) as transcript:
         assert told_by(transcript) == KNOWN
 

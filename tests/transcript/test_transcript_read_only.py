@@ -58,7 +58,7 @@ def test_a_file_of_format_2_is_told(tmp_path: Path) -> None:
     with sqlite3.connect(file) as database:
         database.executescript(OLD_FORMAT.read_text(encoding="utf-8"))
     database.close()
-    with read_only(folder), pytest.raises(StorageError, match="must be converted to format 3"):
+    with read_only(folder), pytest.raises(StorageError, match="must be converted to format 4"):
         read(file)
     assert read(file)
 

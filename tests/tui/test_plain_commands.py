@@ -142,7 +142,7 @@ def test_the_help_has_a_sentence_for_each_command() -> None:
     told = [re.fullmatch(r"/(\w+)[^:]*: .+\.", line) for line in help_lines()]
 
     assert [found and found[1] for found in told] == [
-        *("again", "continue", "swipe", "edit", "undo", "redo", "branch", "branches"),
+        *("again", "continue", "swipe", "edit", "delete", "undo", "redo", "branch", "branches"),
         *("history", "note", "summary", "why", "find", "write", "new"),
         *("strategy", "model", "talk", "thoughts", "greeting", "compare", "conversations"),
         *("export", "set", "rest", "help", "quit"),

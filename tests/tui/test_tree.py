@@ -528,3 +528,74 @@ def test_two_branches_look_as_they_did(session: Session, snap_compare: SnapCompa
         await until(pilot, lambda: len(pilot.app.screen.query(".pair")) == 3)
 
     assert snap_compare(app_of(session), run_before=compare, terminal_size=(80, 24))
+
+
+# Deleting
+
+
+def names_of_branches(session: Session) -> list[str]:
+    return list(session.branches())
+
+
+async def test_the_branch_that_ends_at_the_cursor_is_deleted_and_undo_takes_it_back(
+    session: Session,
+) -> None:
+    async with app_of(session).run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await pilot.press("up", "up", "left", "down", "d")
+        await until(pilot, lambda: screen(pilot) == "DeleteScreen")
+        assert "branch “branch-2”" in shown(pilot.app.screen.query_one("#delete-question", Static))
+        assert "2 messages" in shown(pilot.app.screen.query_one("#delete-extent", Static))
+        await pilot.press("y")
+        await until(
+            pilot, lambda: screen(pilot) == "TreeScreen" and not any("Are they?" in x for x in drawn(pilot))
+        )
+        assert names_of_branches(session) == ["main"]
+        assert len(session.tree()) == 16
+        assert said_so_far(session)[-1] == "It is the *moonlight*, and I."
+        # The only branch cannot be deleted.
+        assert "Delete branch" not in keys_offered(pilot)
+    assert session.undo()
+    assert names_of_branches(session) == ["main", "branch-2"]
+    assert not session.redo()
+
+
+async def test_after_the_current_branch_the_conversation_goes_on_with_another(session: Session) -> None:
+    session.delete_branch("main")
+    assert said_so_far(session)[-2:] == ["They are there.", "Are they?"]
+    assert session.branch_name == "branch-2"
+    session.branch(session.messages[0].id)
+    assert names_of_branches(session) == ["branch-2", "branch-3"]
+
+
+async def test_a_message_of_another_branch_is_deleted_in_the_tree(session: Session) -> None:
+    async with app_of(session).run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await pilot.press("up", "up", "left", "delete")
+        await until(pilot, lambda: screen(pilot) == "DeleteScreen")
+        await pilot.press("y")
+        await until(
+            pilot, lambda: screen(pilot) == "TreeScreen" and not any("Are they?" in x for x in drawn(pilot))
+        )
+    assert len(session.messages) == 16
+    assert session.undo()
+    assert len(session.tree()) == 18
+    assert session.redo()
+    assert len(session.tree()) == 16
+    assert len(session.messages) == 16
+
+
+async def test_deleting_the_first_message_in_the_tree_leaves_nothing(session: Session) -> None:
+    async with app_of(session).run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await pilot.press("home", "delete")
+        await until(pilot, lambda: screen(pilot) == "DeleteScreen")
+        await pilot.press("y")
+        await until(
+            pilot, lambda: screen(pilot) == "TreeScreen" and "No messages yet" in words_at_cursor(pilot)
+        )
+        await pilot.press("delete", "d")
+        assert screen(pilot) == "TreeScreen"
+    assert not session.messages
+    assert session.undo()
+    assert len(session.messages) == 16

@@ -346,7 +346,10 @@ class Session(ConversationCursor):
         Raises:
             StorageError: the draft could not be written.
         """
-        self._transcript.keep_draft(self._draft_key, text)
+        if self.conversation is None:
+            self._transcript.keep_draft(self.persona.id, text)
+        else:
+            self._transcript.keep_draft_of(self.conversation, text)
 
     @property
     def _draft_key(self) -> str:

@@ -9,7 +9,8 @@ from typing import Final
 
 from rolellm_agents.errors import StorageError
 from rolellm_agents.transcript.database import FORMAT
-from rolellm_agents.transcript.upkeep.copies import reading
+from rolellm_agents.transcript.indexing import index_is_sound
+from rolellm_agents.transcript.upkeep.copies import count_kept, reading
 
 _MOST_FINDINGS: Final = 20
 _INVARIANTS: Final = (
@@ -49,6 +50,15 @@ _INVARIANTS: Final = (
         "WHERE m.number IS NULL OR m.status IS NOT NULL",
         "pieces that belong to no answer in progress",
     ),
+    (
+        "SELECT count(*) FROM kept_message m JOIN binned ON binned.message = m.parent",
+        "messages that follow one in the bin, and are not there themselves",
+    ),
+    (
+        "SELECT count(*) FROM removal JOIN branch b ON b.conversation = removal.conversation "
+        "JOIN kept_message m ON m.branch = b.number WHERE removal.kind = 'conversation'",
+        "messages of a deleted conversation that are not in the bin",
+    ),
 )
 """Queries that count faults, and what each fault is."""
 _JSON: Final = (
@@ -72,6 +82,8 @@ class CheckReport:
     findings: tuple[str, ...]
     """What is wrong, one sentence each; empty for a sound file."""
 
+    binned: int = 0
+    """Messages in the bin, which `messages` does not count."""
     missing: int = 0
     """Messages that a salvage could not save: their numbers are missing. This is no fault of the file."""
 
@@ -90,7 +102,7 @@ def check_transcript(file: Path) -> CheckReport:
     if not file.is_file():
         raise StorageError(f"There is no transcript at {file}; name a file.")
     version: int | None = None
-    missing = 0
+    missing = binned = 0
     counts: list[int | None] = [None, None]
     findings: list[str] = []
     try:
@@ -103,7 +115,7 @@ def check_transcript(file: Path) -> CheckReport:
                 )
             findings += _findings(db, version or 0)
             counts = [_count(db, table) for table in ("conversation", "message")]
-            missing = _missing(db)
+            missing, binned = _missing(db), _binned(db)
     except StorageError as error:
         if not isinstance(error.__cause__, sqlite3.DatabaseError) or _is_temporary(error.__cause__):
             raise
@@ -114,6 +126,7 @@ def check_transcript(file: Path) -> CheckReport:
         conversations=counts[0],
         messages=counts[1],
         findings=tuple(findings[:_MOST_FINDINGS]),
+        binned=binned,
         missing=missing,
     )
 
@@ -127,6 +140,8 @@ def _findings(db: sqlite3.Connection, version: int) -> Iterator[str]:
         yield from _of_sqlite(db)
         if version != FORMAT:
             return  # an older format is converted when the file is opened
+        if not index_is_sound(db):
+            yield "The index of the search is damaged; “rolellm history salvage” writes a new one."
         for query, fault in _INVARIANTS:
             (count,) = db.execute(query).fetchone()
             if count:
@@ -151,10 +166,9 @@ def _of_sqlite(db: sqlite3.Connection) -> Iterator[str]:
 
 def _count(db: sqlite3.Connection, table: str) -> int | None:
     try:
-        count: int = db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - our tables
+        return count_kept(db, table)
     except sqlite3.DatabaseError:
         return None
-    return count
 
 
 def _missing(db: sqlite3.Connection) -> int:
@@ -162,7 +176,21 @@ def _missing(db: sqlite3.Connection) -> int:
         last, found = db.execute("SELECT coalesce(max(number), 0), count(*) FROM message").fetchone()
     except sqlite3.DatabaseError:
         return 0
-    return int(last) - int(found)
+    try:
+        highest, emptied = db.execute(
+            "SELECT coalesce(max(highest), 0), coalesce(sum(messages), 0) FROM emptied"
+        ).fetchone()
+    except sqlite3.DatabaseError:  # a former format
+        highest = emptied = 0
+    return max(0, max(int(last), int(highest)) - int(found) - int(emptied))
+
+
+def _binned(db: sqlite3.Connection) -> int:
+    try:
+        count: int = db.execute("SELECT count(*) FROM binned").fetchone()[0]
+    except sqlite3.DatabaseError:
+        return 0
+    return count
 
 
 def _is_json(text: str) -> bool:

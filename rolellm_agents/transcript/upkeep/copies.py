@@ -49,11 +49,19 @@ def back_up(file: Path, out: Path | None = None, progress: Progress = lambda _do
     ):
         copy_database(source, part, progress)
         with explained_failures(str(file)):
-            (conversations,) = source.execute("SELECT count(*) FROM conversation").fetchone()
-            (messages,) = source.execute("SELECT count(*) FROM message").fetchone()
+            conversations, messages = (count_kept(source, table) for table in ("conversation", "message"))
     return Backup(
         file=str(target), conversations=conversations, messages=messages, bytes=target.stat().st_size
     )
+
+
+def count_kept(db: sqlite3.Connection, table: str) -> int:
+    """The rows of `conversation` or `message` that are not in the bin, which former formats do not have."""
+    has_bin = db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (f"kept_{table}",)).fetchone()
+    count: int = db.execute(
+        f"SELECT count(*) FROM {'kept_' if has_bin else ''}{table}"  # noqa: S608 - our tables
+    ).fetchone()[0]
+    return count
 
 
 def keep_before_migration(source: sqlite3.Connection, file: Path, version: int) -> Path:

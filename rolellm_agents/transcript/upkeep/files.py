@@ -28,6 +28,13 @@ def dated_file(file: Path, what: str) -> Path:
     return free
 
 
+def copies_beside(file: Path) -> list[Path]:
+    """The copies of a transcript that this program has made beside it."""
+    beside = (one for one in file.parent.glob(f"{file.stem}-*{file.suffix}") if one.is_file())
+    backups = (one for one in (file.parent / "backups").glob("*") if one.is_file())
+    return sorted([*beside, *backups])
+
+
 class NameTakenError(StorageError):
     """There is a file of this name already."""
 

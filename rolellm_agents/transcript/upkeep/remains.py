@@ -49,6 +49,10 @@ class Remains:
     notes: dict[int, tuple[int, str, int]] = field(default_factory=dict)
     summaries: dict[int, tuple[str, int, int]] = field(default_factory=dict)
     archivings: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    removals: dict[int, tuple[Value, ...]] = field(default_factory=dict)
+    binned: dict[int, int] = field(default_factory=dict)
+    """The deletion of each message in the bin."""
+    emptied: dict[int, tuple[int, int, str]] = field(default_factory=dict)
     highest: int = 0
     """The highest number of a message, as far as rows of any table tell."""
     drafts: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -178,6 +182,20 @@ def _move(found: Remains, row: Row) -> None:
     found.moves[_number(row)] = cast("tuple[int, int | None, int, int]", row.values[1:])
 
 
+def _removal(found: Remains, row: Row) -> None:
+    if row.values[2] in ("message", "branch", "conversation", "draft") and row.values[9] in (0, 1):
+        found.removals[_number(row)] = row.values[1:]
+
+
+def _binned(found: Remains, row: Row) -> None:
+    found.binned[_number(row)] = cast("int", row.values[1])
+
+
+def _emptied(found: Remains, row: Row) -> None:
+    if row.values[3] in ("no", "begun", "file", "log"):
+        found.emptied[_number(row)] = cast("tuple[int, int, str]", row.values[1:])
+
+
 def _manner(found: Remains, row: Row) -> None:
     _, speaker, audience, kind = cast("tuple[None, str, str, str]", row.values)
     _add_manner(found, _number(row), speaker, audience, kind)
@@ -228,6 +246,9 @@ _TABLES: Final[tuple[tuple[re.Pattern[str], _Take], ...]] = tuple(
         ("NBI[IN]II[TN][TN][IN][IN][TN]", _message),
         ("NBI[IN]III[TBIN][IN][IN][TBN]", _packed_message),
         ("NBI[IN]IIN[TBIN][IN][IN][TBN]", _packed_message),
+        ("NTT[IN][IN][IN][TN][TN]II", _removal),
+        ("NI", _binned),
+        ("NIIT", _emptied),
         ("NTTI[TN]", _conversation),
         ("NTTT", _manner),
         ("TTTIT", _table),

@@ -33,6 +33,9 @@ class Salvage:
     """The new file."""
     conversations: int
     messages: int
+    """Messages that are not in the bin."""
+    binned: int
+    """Messages in the bin."""
     torn: int
     """Messages of which a part is lost."""
     lost: int
@@ -63,13 +66,21 @@ def salvage(
     with new_file(out or dated_file(file, "salvaged")) as (part, target):
         _write(part, repaired)
     messages = repaired.messages
+    kept = messages.keys() - remains.binned.keys()
     return Salvage(
         file=str(target),
-        conversations=len({repaired.branches[one.row.branch][0] for one in messages.values()}),
-        messages=len(messages),
+        conversations=len({repaired.branches[messages[one].row.branch][0] for one in kept}),
+        messages=len(kept),
+        binned=len(messages) - len(kept),
         torn=sum(one.row.torn for one in messages.values()),
-        lost=max(remains.highest, *messages) - len(messages),
+        lost=max(0, _highest(remains) - len(messages) - sum(row[0] for row in remains.emptied.values())),
     )
+
+
+def _highest(remains: Remains) -> int:
+    """The highest number that a message has had."""
+    emptied = (row[1] for row in remains.emptied.values())
+    return max(remains.highest, *remains.messages, *emptied)
 
 
 def _read(file: Path, progress: Progress) -> Remains:
@@ -129,7 +140,8 @@ class _Repair:
         if row.manner not in self.manners:
             row = row._replace(manner=self._lost_manner(row, conversation))
             notes.append(_UNHEARD)
-        self._newest[conversation] = number
+        if number not in self.remains.binned:
+            self._newest[conversation] = number
         self.messages[number] = _Mended(row._replace(parent=parent), tuple(notes))
 
     def admits(self, branch: int, head: int | None) -> bool:
@@ -238,7 +250,31 @@ def _insert(db: sqlite3.Connection, repaired: _Repair) -> None:
         _insert_rows(db, table, known)
     summaries = ((number, *row) for number, row in remains.summaries.items() if row[1] in messages)
     _insert_rows(db, "summary", summaries)
+    _insert_bin(db, repaired)
     _insert_rows(db, "draft", ((key, *row) for key, row in remains.drafts.items()))
+
+
+def _insert_bin(db: sqlite3.Connection, repaired: _Repair) -> None:
+    """What was deleted stays deleted; a deletion whose row is lost can still be taken back."""
+    remains, conversations = repaired.remains, repaired.conversations
+    removals = {
+        number: row for number, row in remains.removals.items() if row[2] is None or row[2] in conversations
+    }
+    binned = {message: row for message, row in remains.binned.items() if message in repaired.messages}
+    for message, removal in sorted(binned.items()):
+        if removal not in removals:
+            conversation = repaired.branches[repaired.messages[message].row.branch][0]
+            removals[removal] = (
+                f"{removal:08x}", "message", conversation, message, None, None, None, now(), 0,
+            )  # fmt: skip
+    for number, (id_, kind, its_conversation, root, branch, *rest) in removals.items():
+        known_root = root if root in repaired.messages else None
+        known_branch = branch if branch in repaired.branches else None
+        _insert_rows(
+            db, "removal", [(number, id_, kind, its_conversation, known_root, known_branch, *rest)]
+        )
+    _insert_rows(db, "binned", binned.items())
+    _insert_rows(db, "emptied", ((number, *row) for number, row in remains.emptied.items()))
 
 
 def _insert_rows(db: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:

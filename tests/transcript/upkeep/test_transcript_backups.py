@@ -199,7 +199,7 @@ def test_a_file_of_format_2_is_kept_once_before_it_is_converted(tmp_path: Path) 
         assert transcript.notice == ""
 
     (kept,) = tmp_path.glob("transcript-format-2-*.db")
-    assert notice == f"{file} is converted to format 3; a copy in format 2 is kept in {kept}."
+    assert notice == f"{file} is converted to format 4; a copy in format 2 is kept in {kept}."
     assert rows_of(kept) == rows_of(old)
 
 

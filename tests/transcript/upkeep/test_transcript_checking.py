@@ -27,7 +27,7 @@ def test_a_sound_file_has_no_findings_and_is_not_changed(tmp_path: Path) -> None
     report = check_transcript(file)
 
     assert (report.is_sound, report.findings, report.missing) == (True, (), 0)
-    assert (report.format, report.conversations, report.messages) == (3, 3, 124)
+    assert (report.format, report.conversations, report.messages) == (4, 3, 124)
     assert file.read_bytes() == before
 
 

@@ -42,6 +42,7 @@ from rolellm_tui.slash.moves import (
 )
 from rolellm_tui.slash.own import NO_REST, OwnCommand, OwnRun, called, own_commands, own_help_lines
 from rolellm_tui.slash.settings import change_setting, setting_lines
+from rolellm_tui.widgets.common.deletions import extent_of
 
 
 def talk_plainly(
@@ -122,6 +123,7 @@ class PlainChat:
             "continue": self._continue,
             "swipe": self._swipe,
             "edit": self._edit,
+            "delete": self._delete,
             "undo": self._undo,
             "redo": self._redo,
             "branch": lambda command: [begin_branch(self._session, command.number)],
@@ -302,6 +304,13 @@ class PlainChat:
     def _swipe(self, command: Command) -> Iterable[str]:
         last = len(self._session.messages)
         return [choose_swipe(self._session, command), *self._lines_from(last)]
+
+    def _delete(self, command: Command) -> Iterable[str]:
+        message = numbered_message(self._session, command.number)
+        extent = self._session.measure(message.id)
+        self._session.delete(message.id)
+        yield f"Deleted: {extent_of(extent)}. /undo takes it back; so does the bin, for thirty days."
+        yield from self._last_lines()
 
     def _undo(self, _: Command) -> Iterable[str]:
         told = step_back(self._session)

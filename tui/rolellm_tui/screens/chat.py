@@ -30,6 +30,7 @@ from rolellm_tui.screens.chat_commands import run_command, run_own
 from rolellm_tui.screens.chat_keys import CHAT_KEYS, is_offered
 from rolellm_tui.screens.compare import CompareScreen
 from rolellm_tui.screens.copy_text import CopyScreen
+from rolellm_tui.screens.delete import DELETED, DeleteScreen
 from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.tree import TreeScreen
 from rolellm_tui.slash.commands import Command, parse_prompt
@@ -545,6 +546,8 @@ class ChatScreen(Screen[None]):
                 name = self.session.branch(bubble.message.id)
                 await self.show_branch(f"New branch: {name}. Ctrl+T shows all.")
                 self._prompt.focus()
+            case "delete" if bubble.message and not self.answering:
+                self._delete(bubble.message)
 
     def _copy(self, text: str) -> None:
         self.app.copy_to_clipboard(text)
@@ -596,6 +599,24 @@ class ChatScreen(Screen[None]):
         if text and text.strip() and text != message.text:
             self._begin(lambda: self.follow(self.session.edit(message.id, text)))
 
+    @work(group="delete", exclusive=True, exit_on_error=False)
+    async def _delete(self, message: Message) -> None:
+        await self.delete(message)
+
+    async def delete(self, message: Message) -> bool:
+        """Delete a message and what follows it, after a question; whether the user agreed.
+
+        Raises:
+            MessageError: the message is not on this branch any more.
+        """
+        what = "this message and everything that follows it"
+        if not await self.app.push_screen_wait(DeleteScreen(what, self.session.measure(message.id))):
+            return False
+        self.session.delete(message.id)
+        await self.show_branch(DELETED)
+        self._prompt.focus()
+        return True
+
     @work(group="note", exclusive=True, exit_on_error=False)
     async def action_note(self) -> None:
         """Write the author's note."""
@@ -618,6 +639,8 @@ class ChatScreen(Screen[None]):
             self.session.choose(chosen)
             await self.show_branch("")
             await self._conversation.go_to_message(chosen)
+        elif tree.has_deleted:
+            await self.show_branch(DELETED)
 
     def action_compare(self) -> None:
         """Let several strategies or models answer the text in the prompt, or the last line."""

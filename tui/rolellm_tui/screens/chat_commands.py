@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.transcript import Message
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import Event
 from rolellm_tui.slash.commands import CLEAR, Command, Name
@@ -36,6 +37,9 @@ class Chat(Protocol):
 
     async def show_branch(self, message: str) -> None:
         """Show the current branch."""
+
+    async def delete(self, message: Message) -> bool:
+        """Delete a message and what follows it, after a question; whether the user agreed."""
 
     async def perform(self, action: str) -> None:
         """Run an action of the screen or of the app."""
@@ -118,7 +122,7 @@ async def _run_rest(chat: Chat) -> None:
 
 
 async def run_command(chat: Chat, command: Command) -> bool:
-    """Run a command; False if an answer was stopped or failed.
+    """Run a command; False if an answer was stopped or failed, or the user refused to delete.
 
     Raises:
         RoleLLMError: the command cannot be run.
@@ -131,6 +135,8 @@ async def run_command(chat: Chat, command: Command) -> bool:
             return await chat.follow(_answer(session, command))
         case "swipe" | "undo" | "redo" | "branch":
             await chat.show_branch(_moved(session, command))
+        case "delete":
+            return await chat.delete(numbered_message(session, command.number))
         case "branches" if command.number:
             await chat.show_branch(choose_branch(session, command.number))
         case "note" if command.text:

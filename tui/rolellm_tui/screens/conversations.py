@@ -14,11 +14,13 @@ from textual.widgets import Header, Input, OptionList, Static
 from textual.worker import Worker
 
 from rolellm_agents.chat_files.scenes import SCENE
-from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.text import one_line
-from rolellm_agents.transcript import ConversationSummary, FoundMessage, Transcript
+from rolellm_agents.transcript import ConversationSummary, DeletionExtent, FoundMessage, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_tui.screens.ask import AskScreen
+from rolellm_tui.screens.bin import BinScreen
+from rolellm_tui.screens.delete import DeleteScreen
 from rolellm_tui.screens.export import ExportScreen
 from rolellm_tui.screens.import_conversation import ImportConversationScreen
 from rolellm_tui.widgets.common.failures import failure_text
@@ -326,6 +328,49 @@ class ConversationsScreen(Screen[None]):
                 lambda: move(conversation.id), message, _Change(undo_message, lambda: undo(conversation.id))
             )
 
+    @work(group="delete", exclusive=True, exit_on_error=False)
+    async def action_delete(self) -> None:
+        """Delete the highlighted conversation, after a question."""
+        if (conversation := await self._highlighted()) is None:
+            return
+        ids, transcript = [conversation.id], self._transcript
+        extent = await asyncio.to_thread(transcript.measure_conversations, ids)
+        what = f"“{one_line(self._as_listed(conversation).title, 60)}”"
+        await self._delete(what, extent, lambda: transcript.delete_conversations(ids))
+
+    @work(group="delete", exclusive=True, exit_on_error=False)
+    async def action_delete_persona(self) -> None:
+        """Delete everything of the highlighted conversation's persona, after a question."""
+        if (conversation := await self._highlighted()) is None:
+            return
+        persona, transcript = conversation.persona, self._transcript
+        if persona.startswith(SCENE):
+            self._status.show_message("A scene belongs to all of its characters; d deletes this one.")
+            return
+        extent = await asyncio.to_thread(transcript.measure_persona, persona)
+        what = f"everything of {self._name_of(persona)}"
+        await self._delete(what, extent, lambda: transcript.delete_persona(persona))
+
+    async def _delete(self, what: str, extent: DeletionExtent, delete: Callable[[], str]) -> None:
+        """Ask, delete, and highlight the neighbour of the highlighted conversation."""
+        if not await self.app.push_screen_wait(DeleteScreen(what, extent)):
+            return
+        async with self._changing:
+            neighbour = self.query_one(ConversationList).neighbour
+            self._goal = neighbour.conversation if neighbour else ""
+            deletions: list[str] = []
+            change = _Change("Taken back.", lambda: self._take_back(deletions[-1]))
+            message = "Deleted. Ctrl+Z undoes it; b shows the bin."
+            await self._change(lambda: deletions.append(delete()), message, change)
+            self._search(self.query_one("#find", Input).value)
+
+    def _take_back(self, deletion: str) -> None:
+        self._transcript.take_back(deletion)
+
+    def action_bin(self) -> None:
+        """Show the bin."""
+        self.app.push_screen(BinScreen(self._transcript))
+
     async def _change(self, act: Callable[[], None], message: str, change: _Change) -> None:
         try:
             await asyncio.to_thread(act)
@@ -346,6 +391,10 @@ class ConversationsScreen(Screen[None]):
                 await asyncio.to_thread(self._changes[-1].take_back)
                 self._status.show_message(self._changes.pop().undo_message)
                 await self._list()
+            except MessageError as error:
+                # What it would take back is gone; earlier changes can still be undone.
+                self._changes.pop()
+                self._status.complain(error)
             except RoleLLMError as error:
                 self._status.complain(error)
         self.refresh_bindings()

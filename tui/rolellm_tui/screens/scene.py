@@ -30,6 +30,7 @@ from rolellm_graphs.events import (
     YourTurn,
 )
 from rolellm_graphs.scene.stage import Stage
+from rolellm_tui.screens.delete import DELETED
 from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.pick_seat import PickSeatScreen
 from rolellm_tui.screens.scene_keys import SCENE_KEYS, is_offered
@@ -454,10 +455,13 @@ class SceneScreen(Screen[None]):
             NARRATOR: "Narrator"
         }
         title = self._stage.loaded.scene.title
-        chosen = await self.app.push_screen_wait(TreeScreen(self._stage, title=title, names=names))
+        tree = TreeScreen(self._stage, title=title, names=names)
+        chosen = await self.app.push_screen_wait(tree)
         if chosen:
             self._stage.choose(chosen)
             await self._show_branch("")
+        elif tree.has_deleted:
+            await self._show_branch(DELETED)
 
     async def _show_branch(self, message: str) -> None:
         """Show the current branch."""

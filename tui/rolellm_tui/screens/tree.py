@@ -1,7 +1,7 @@
 """The tree: all branches of a conversation."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from textual import on, work
@@ -14,7 +14,9 @@ from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
+from rolellm_agents.transcript import DeletionExtent
 from rolellm_graphs.chat.cursor import ConversationCursor
+from rolellm_tui.screens.delete import DeleteScreen
 from rolellm_tui.screens.two_branches import TwoBranchesScreen
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.formatting import counted
@@ -41,6 +43,20 @@ class TreeScreen(Screen[str | None]):
         Binding("n", "hit(1)", "Next", id="tree.next-hit", tooltip="Next match."),
         Binding("N", "hit(-1)", "Previous", id="tree.previous-hit", tooltip="Previous match.", show=False),
         Binding("c", "compare", "Compare", id="tree.compare", tooltip="Compare the two marked branches."),
+        Binding(
+            "delete",
+            "delete",
+            "Delete",
+            id="tree.delete",
+            tooltip="Delete the message and all that follow it.",
+        ),
+        Binding(
+            "d",
+            "delete_branch",
+            "Delete branch",
+            id="tree.delete-branch",
+            tooltip="Delete the branch that ends here, without what other branches share.",
+        ),
         Binding("escape", "leave", "Back", id="tree.leave", tooltip="Back to the chat."),
     ]
 
@@ -57,6 +73,10 @@ class TreeScreen(Screen[str | None]):
         self._title = title
         self._names = {speaker: one_line(name) for speaker, name in names.items()}
         self._tree = ConversationTree(())
+        self._branches_at: dict[int, list[str]] = {}
+        """The names of the branches that end at a message, by its index."""
+        self.has_deleted = False
+        """Whether something of the conversation was deleted here."""
 
     def compose(self) -> ComposeResult:
         """Compose the head, the tree, the preview and the search bar."""
@@ -89,7 +109,12 @@ class TreeScreen(Screen[str | None]):
         for name, head in branches.items():
             if head in self._tree.places:
                 heads.setdefault(self._tree.places[head], []).append(name)
+        self._branches_at = heads
+        vars(self).pop("_texts", None)
         self.query_one(TreeView).show(self._tree, self._names, heads)
+        if not self._tree.messages:
+            self.query_one(MessagePreview).show("No messages yet.", (), _EMPTY)
+            self.refresh_bindings()
 
     def _lay_out(self) -> tuple[ConversationTree, dict[str, str | None]]:
         """Load and draw the tree in the background."""
@@ -220,7 +245,50 @@ class TreeScreen(Screen[str | None]):
                 return bool(view.hits)
             case "compare":
                 return len(view.marks) == 2
+            case "delete":
+                return view.row is not None and not view.row.folded
+            case "delete_branch":
+                return bool(self._ending_here) and sum(map(len, self._branches_at.values())) > 1
         return True
+
+    # Deleting
+
+    @property
+    def _ending_here(self) -> list[str]:
+        """The branches that end at the message under the cursor."""
+        row = self.query_one(TreeView).row
+        return [] if row is None or row.folded else self._branches_at.get(self._tree.order[row.at], [])
+
+    @work(group="delete", exclusive=True, exit_on_error=False)
+    async def action_delete(self) -> None:
+        """Delete the message under the cursor and everything that follows it, after a question."""
+        row, cursor = self.query_one(TreeView).row, self._conversation_cursor
+        if row is None or row.folded:
+            return
+        message = self._tree.messages[self._tree.order[row.at]].id
+        what = "this message and everything that follows it"
+        await self._delete(what, cursor.measure(message), lambda: cursor.delete(message))
+
+    @work(group="delete", exclusive=True, exit_on_error=False)
+    async def action_delete_branch(self) -> None:
+        """Delete the branch that ends at the message under the cursor, after a question."""
+        cursor, ending = self._conversation_cursor, self._ending_here
+        if ending:
+            name = ending[-1]
+            extent = cursor.measure_branch(name)
+            await self._delete(f"branch “{name}”", extent, lambda: cursor.delete_branch(name))
+
+    async def _delete(self, what: str, extent: DeletionExtent, delete: Callable[[], None]) -> None:
+        if not await self.app.push_screen_wait(DeleteScreen(what, extent)):
+            return
+        try:
+            delete()
+        except RoleLLMError as error:
+            self._hint(str(error), wrong=True)
+            return
+        self.has_deleted = True
+        self._load_tree()
+        self._hint("Deleted; in the chat, Ctrl+Z takes it back.")
 
     @work(group="compare", exclusive=True, exit_on_error=False)
     async def action_compare(self) -> None:

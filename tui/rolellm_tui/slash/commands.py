@@ -14,6 +14,7 @@ Name = Literal[
     "continue",
     "swipe",
     "edit",
+    "delete",
     "undo",
     "redo",
     "branch",
@@ -195,6 +196,7 @@ FORMS: dict[Name, CommandForm] = {
     "edit": CommandForm(
         "N TEXT", "replace the text of message N; your own messages are answered again.", _number_and_text
     ),
+    "delete": CommandForm("N", "delete message N and all that follow it; /undo takes them back.", _number),
     "undo": CommandForm("", "undo.", _no_argument),
     "redo": CommandForm("", "redo.", _no_argument),
     "branch": CommandForm(

@@ -1,4 +1,4 @@
-"""`rolellm history`: list, search, rename, archive, export, import and look after conversations."""
+"""`rolellm history`: list, search, rename, archive, delete, export, import and look after conversations."""
 
 from dataclasses import asdict
 from enum import StrEnum
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rolellm_tui.cli.chat import upkeep
+from rolellm_tui.cli.chat import deleting, upkeep
 from rolellm_tui.cli.options import JsonOption
 from rolellm_tui.cli.transcripts import open_transcript, read_transcript
 from rolellm_tui.output import print_json, print_table, print_text
@@ -34,7 +34,7 @@ PersonaFilter = Annotated[
 
 app = typer.Typer(
     name="history",
-    help="List, search, rename, export, import, back up and repair conversations.",
+    help="List, search, rename, delete, export, import, back up and repair conversations.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -281,6 +281,8 @@ def _marked(found: "FoundMessage") -> str:
     return marked + found.snippet[at:]
 
 
+app.command("delete")(deleting.delete)
+app.add_typer(deleting.bin_app)
 app.command("check")(upkeep.check)
 app.command("backup")(upkeep.backup)
 app.command("restore")(upkeep.restore)

@@ -49,6 +49,8 @@ def _print_report(report: "CheckReport") -> None:
 
     if report.is_sound:
         print_text(f"{report.file} is sound: {_extent(report)}, format {report.format}.")
+    if report.binned:
+        print_text(f"{counted(report.binned, 'message')} more in the bin; see “rolellm history bin list”.")
     if report.missing:
         print_text(f"{counted(report.missing, 'message')} could not be saved by an earlier salvage.")
     for finding in report.findings:
@@ -132,6 +134,8 @@ def salvage(file: FileArgument = None, out: NewFileOption = None, as_json: JsonO
         print_json(asdict(saved))
         return
     print_text(f"Saved {_extent(saved)} in {saved.file}. {source} is unchanged.")
+    if saved.binned:
+        print_text(f"{counted(saved.binned, 'message')} more in the bin.")
     if saved.lost or saved.torn:
         print_text(f"Lost: {counted(saved.lost, 'message')}. Incomplete: {counted(saved.torn, 'message')}.")
     print_text(f"To go on with what was saved:  rolellm history restore {saved.file}")

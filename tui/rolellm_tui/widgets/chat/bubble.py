@@ -20,7 +20,7 @@ from rolellm_tui.widgets.chat.prompt import PromptInput
 from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.writing_area import is_letter
 
-Wish = Literal["branch", "earlier", "later", "copy", "copy a part"]
+Wish = Literal["branch", "earlier", "later", "copy", "copy a part", "delete"]
 
 
 class SwipeCount(Static):
@@ -76,6 +76,13 @@ class Bubble(Vertical, can_focus=True):
             "Copy part",
             id="bubble.select",
             tooltip="Select a part of the text, or a code block, and copy it.",
+        ),
+        Binding(
+            "delete",
+            "wish('delete')",
+            "Delete",
+            id="bubble.delete",
+            tooltip="Delete the message and all that follow it.",
         ),
     ]
 

@@ -93,6 +93,24 @@ class ConversationList(OptionList):
             tooltip="Show archived conversations, or the others.",
         ),
         Binding(
+            "delete,d",
+            "screen.delete",
+            "Delete",
+            id="conversations.delete",
+            tooltip="Delete the conversation.",
+        ),
+        Binding(
+            "D",
+            "screen.delete_persona",
+            "Delete all",
+            id="conversations.delete-persona",
+            tooltip="Delete all conversations with this persona.",
+            show=False,
+        ),
+        Binding(
+            "b", "screen.bin", "Bin", id="conversations.bin", tooltip="What was deleted: take it back."
+        ),
+        Binding(
             "slash",
             "screen.find",
             "Find",

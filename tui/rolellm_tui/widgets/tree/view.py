@@ -84,6 +84,9 @@ class TreeView(ScrollView, can_focus=True):
             names: the names of the speakers, by id.
             branches: the names of branches, by the index of the message to which they point.
         """
+        # The indices of an earlier tree mean other messages in this one.
+        self._drawing, self.cursor = None, None
+        self._rows, self._hits, self._opened = [], [], set()
         self._drawing = TreeStyle(tree=tree, names=names, branches=branches)
         self._lay_out()
         self.cursor = tree.order[-1] if tree.here is None and tree.order else tree.here
