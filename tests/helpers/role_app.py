@@ -29,6 +29,7 @@ def role_app(
     first: Persona | None = None,
     new: bool = False,
     habits: AppHabits | None = None,
+    theme: str = "",
 ) -> RoleApp:
     """The app with one model for all."""
 
@@ -48,7 +49,7 @@ def role_app(
             conversation=conversation,
         )
 
-    return RoleApp(open_session, transcript, first=first, new=new, habits=habits)
+    return RoleApp(open_session, transcript, first=first, new=new, habits=habits, theme=theme)
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:

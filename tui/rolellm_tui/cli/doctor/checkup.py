@@ -36,6 +36,7 @@ def run_checkup() -> list[CheckResult]:
         _extra,
         _processor,
         _settings,
+        _themes,
         _model,
         _servers,
         _folders,
@@ -140,6 +141,15 @@ def _settings() -> Iterator[CheckResult]:
     names = named_models()
     if names:
         yield CheckResult("models.toml", "ok", ", ".join(names))
+
+
+def _themes() -> Iterator[CheckResult]:
+    from rolellm_tui.themes.theme_file import find_themes
+
+    found = find_themes()
+    yield CheckResult("themes", "ok", ", ".join(sorted(theme.name for theme in found.themes)))
+    for note in found.notes:
+        yield CheckResult("themes", "problem", note, "correct the file, or remove it")
 
 
 def _servers() -> Iterator[CheckResult]:
