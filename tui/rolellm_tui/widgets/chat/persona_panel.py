@@ -68,15 +68,16 @@ class PersonaPanel(VerticalScroll, can_focus=False):
     async def _find(self) -> None:
         portrait = self.query_one(Portrait)
         portrait.display = False
-        found = await asyncio.to_thread(_found, self._persona)
+        found = await asyncio.to_thread(_found, self._persona) if self._persona.portrait else None
         if found is not None:
             portrait.display = True
             portrait.found = found
 
     @on(Portrait.Failed)
     def _portrait_failed(self, event: Portrait.Failed) -> None:
-        """Leave the initials; the library says what is wrong with the picture."""
+        """Show no picture; the library says what is wrong with it."""
         event.stop()
+        self.query_one(Portrait).display = False
 
     def on_resize(self, event: events.Resize) -> None:
         """Resize the portrait."""
