@@ -17,6 +17,7 @@ from rolellm_agents.transcript import Transcript
 from rolellm_tui.cli.doctor.checkup import run_checkup
 from rolellm_tui.themes.theme_file import find_themes, read_theme
 
+
 @pytest.fixture
 def transcript(tmp_path: Path) -> Iterator[Transcript]:
     with Transcript(tmp_path / "t.db") as kept:
@@ -103,7 +104,9 @@ def test_themes_of_ours_are_found_and_can_be_replaced() -> None:
     assert "faulty.yml, line 1" in note
 
 
-async def test_the_app_has_the_themes_of_files_and_takes_that_of_the_settings(transcript: Transcript) -> None:
+async def test_the_app_has_the_themes_of_files_and_takes_that_of_the_settings(
+    transcript: Transcript,
+) -> None:
     write_theme(SEA)
     write_theme("primary: rot\n", "faulty.yaml")
     write_config("theme = 'sea'\n")
@@ -125,11 +128,13 @@ async def test_an_unknown_theme_is_told(transcript: Transcript) -> None:
 def test_the_doctor_checks_theme_files() -> None:
     write_theme(SEA)
     found = [result for result in run_checkup() if result.what == "themes"]
-    assert [(result.state, result.found) for result in found] == [("ok", "colour-blind, high-contrast, sea")]
+    assert [(result.state, result.found) for result in found] == [
+        ("ok", "colour-blind, high-contrast, sea")
+    ]
     write_theme("primary: rot\n", "faulty.yaml")
     found = [result for result in run_checkup() if result.what == "themes"]
     assert [result.state for result in found] == ["ok", "problem"]
 
 
 def notes(app: App[object]) -> list[str]:
-    return [notification.message for notification in app._notifications]  # noqa: SLF001 - there is no other way
+    return [notification.message for notification in app._notifications]

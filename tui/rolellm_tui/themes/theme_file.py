@@ -42,7 +42,9 @@ def _written(value: object) -> object:
 def _colour(value: str) -> str:
     if not _is_colour(value):
         raise PydanticCustomError(
-            "colour", "{value} is no colour; write {examples}", {"value": _short(value), "examples": _EXAMPLES}
+            "colour",
+            "{value} is no colour; write {examples}",
+            {"value": _short(value), "examples": _EXAMPLES},
         )
     return value
 

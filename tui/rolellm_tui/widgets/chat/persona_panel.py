@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
+from textual.content import Content
 from textual.widgets import Static
 
 from rolellm_agents.config.settings import TextWidth
@@ -13,6 +14,7 @@ from rolellm_agents.errors import PersonaError
 from rolellm_agents.persona import FoundPersona, Persona, find_persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.text import one_line, plain
+from rolellm_tui.widgets.common.direction import aligned
 from rolellm_tui.widgets.library.persona_texts import work_and_year
 from rolellm_tui.widgets.library.portrait import Portrait
 
@@ -58,7 +60,7 @@ class PersonaPanel(VerticalScroll, can_focus=False):
         yield Portrait(self._pixels)
         yield Static(one_line(persona.name), classes="name", markup=False)
         yield Static(work_and_year(persona), classes="work", markup=False)
-        yield Static(plain(persona.description[:_LONGEST]), classes="description", markup=False)
+        yield Static(aligned(Content(plain(persona.description[:_LONGEST]))), classes="description")
 
     def on_mount(self) -> None:
         """Look for the portrait."""
