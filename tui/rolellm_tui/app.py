@@ -41,6 +41,7 @@ from rolellm_tui.screens.scenes import ScenesScreen
 from rolellm_tui.screens.settings import Override, SettingsScreen
 from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
 from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble
+from rolellm_tui.themes.readable import with_readable_texts
 from rolellm_tui.themes.theme_file import find_themes
 from rolellm_tui.widgets.chat.opening import ChatOpening
 from rolellm_tui.widgets.chat.prompt import PromptInput
@@ -349,6 +350,11 @@ class RoleApp(App[RoleLLMError]):
         """The variables of our style sheets."""
         width = self._habits.text_width
         return {"text-width": "100%" if width == "full" else str(width)}
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The variables of all style sheets; the texts of every theme can be read."""
+        self.theme_variables = with_readable_texts(super().get_css_variables())
+        return self.theme_variables
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterator[SystemCommand]:
         """Textual's system commands, without those that the app replaces."""
