@@ -2,12 +2,13 @@
 
 import unicodedata
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.color import Color as RichColor
 from textual.app import App
 from textual.color import Color
 from textual.geometry import Region
+from textual.widget import Widget
 
 _DRAWN = range(0x2500, 0x2600)
 """Lines, blocks and shapes: they are no text."""
@@ -40,23 +41,23 @@ def _luminance(color: Color) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def drawn_texts(app: App[object]) -> Iterator[Drawn]:
+def drawn_texts(app: App[Any]) -> Iterator[Drawn]:
     """The texts of the screen on top, without those of controls that are disabled.
 
     WCAG asks for no contrast of disabled controls. Behind a window, the screen below it is shown dimmed.
     """
     screen = app.screen
     windows = [child.region for child in screen.children] if screen.is_modal else [screen.region]
-    disabled = [widget.region for widget in screen.walk_children() if widget.disabled]
+    disabled = [widget.region for widget in screen.walk_children(Widget) if widget.disabled]
     for y, strip in enumerate(screen._compositor.render_strips()):
         x = 0
         for segment in strip:
             text, style = segment.text, segment.style
             place = Region(x, y, segment.cell_length, 1)
             x += segment.cell_length
-            if style is None or not _is_text(text) or any(place in region for region in disabled):
+            if style is None or not _is_text(text) or any(region.contains_region(place) for region in disabled):
                 continue
-            if not any(place in region for region in windows):
+            if not any(region.contains_region(place) for region in windows):
                 continue
             if style.color is None or style.bgcolor is None:
                 continue

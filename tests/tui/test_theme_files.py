@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.role_app import role_app, until
@@ -136,5 +137,5 @@ def test_the_doctor_checks_theme_files() -> None:
     assert [result.state for result in found] == ["ok", "problem"]
 
 
-def notes(app: App[object]) -> list[str]:
+def notes(app: App[Any]) -> list[str]:
     return [notification.message for notification in app._notifications]
