@@ -14,6 +14,10 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist
 # Of the tests that drive the app, compute with weights or start processes, those that stand for a feature.
 FAST := not slow and (core or not (app or model or process))
 
+# The programs of others with which `make test-clients` tries the server.
+CLIENTS := sillytavern packages langgraph open-webui
+CLIENT_PIP = build/clients/$*/bin/python -m pip --disable-pip-version-check
+
 # llama.cpp's AMX code crashes with quantized weights; compiled without it, llama.cpp may rearrange weights
 # and is quicker. In front of what the user set, which wins.
 NO_AMX := -mno-amx-tile -mno-amx-int8 -mno-amx-bf16
@@ -28,8 +32,8 @@ TORCH := torch cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas nvidia-c
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-header \
 	--no-annotate --no-emit-index-url --no-emit-find-links $(TORCH:%=--no-emit-package %)
 
-.PHONY: help chat test test-app test-model test-process test-all test-room lint docs smoke bench fuzz fuzz-server
-.PHONY: screenshot lock sbom audit clean
+.PHONY: help chat test test-app test-model test-process test-all test-room test-bounds test-clients lint docs smoke
+.PHONY: bench fuzz fuzz-server screenshot lock sbom audit release-check clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,6 +57,36 @@ test-all: .venv/.dev  ## Run all tests, with as many examples as CI tries
 
 test-room: .venv/.dev  ## Run the fast tests of one folder: make test-room ROOM=recall
 	$(BIN)/python -m pytest -q -m "$(FAST)" tests/$(ROOM)
+
+test-clients: .venv/.dev $(CLIENTS:%=build/clients/.%)  ## Try the server with SillyTavern, Open WebUI, … (3 GB)
+	$(BIN)/python -m pytest -q tests/clients
+
+# What cannot be installed here is left out, and its tests are skipped.
+build/clients/.sillytavern: tests/clients/pins/sillytavern/package.json
+	@mkdir -p build/clients/sillytavern
+	@cp $< build/clients/sillytavern/
+	@(cd build/clients/sillytavern && npm install --no-audit --no-fund --no-package-lock --loglevel error) \
+		&& touch $@ || echo "SillyTavern could not be installed and is left out."
+
+# torch comes first, in the build that .venv has, too; the other packages are all in the list.
+build/clients/.open-webui build/clients/.packages build/clients/.langgraph: build/clients/.%: tests/clients/pins/%.txt
+	@echo "Installing into build/clients/$*. Open WebUI takes some minutes."
+	@($(PYTHON) -m venv build/clients/$* \
+		&& (! grep --quiet "^torch==" $< || $(CLIENT_PIP) install --quiet $$(grep "^torch==" $<)) \
+		&& $(CLIENT_PIP) install --quiet --no-deps --requirement $<) \
+		&& touch $@ || { rm -rf build/clients/$*; echo "$* could not be installed and is left out."; }
+
+test-bounds: .venv/bin/python  ## Run the fast tests of graphs and the server with the lowest versions allowed
+	@$(LOCKED) locks/lock.txt --quiet
+	@mkdir -p build
+	@$(LOCK) --upgrade --resolution lowest-direct pyproject.toml --extra serve --group test-graphs \
+		--output-file build/lowest.txt
+	@$(PYTHON) -m venv build/bounds
+	@build/bounds/bin/python -m pip install --quiet --require-hashes --no-deps --requirement locks/pip.txt
+	@$(WITHOUT_AMX) build/bounds/bin/python -m pip install --quiet --require-hashes --no-deps \
+		--build-constraint locks/build.txt --requirement build/lowest.txt
+	@build/bounds/bin/python -m pip install --quiet --no-deps --build-constraint locks/build.txt --editable .
+	build/bounds/bin/python -m pytest -q -m "$(FAST)" tests/graphs
 
 lint: .venv/.dev  ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .
@@ -115,6 +149,13 @@ sbom: .venv/.dev .venv/.release  ## Write what .venv holds into build/sbom.json 
 
 audit: .venv/.release  ## Look the locked packages up in the advisories, if they can be reached
 	@$(PYTHON) .ci/audit.py .venv/release/bin/pip-audit locks/base.txt locks/dev.txt
+
+release-check: .venv/.release  ## Build the release into build/dist, check it, and try it in a fresh environment
+	@rm -rf build/dist
+	.venv/release/bin/python -m build --outdir build/dist
+	.venv/release/bin/twine check --strict build/dist/*
+	.venv/release/bin/check-wheel-contents build/dist/*.whl
+	@$(WITHOUT_AMX) $(PYTHON) .ci/try_wheel.py build/dist/*.whl
 
 clean:  ## Remove .venv
 	rm -rf .venv

@@ -19,6 +19,8 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from helpers.tiny_gguf import make_tiny_gguf
 from helpers.user_files import write_models
 
@@ -239,7 +241,7 @@ class TestTutor:
     def test_the_character_is_told_the_notes_that_are_near(self, place: Path) -> None:
         with api(says("It turns!"), says("Fourteen, gentlemen.")) as (env, asked):
             said = "What is the volta?\nWhat is a trochee?\n\n"
-            out = run("tutor.py", place=place, model="openai:m", said=said, env=env)
+            out = run("tutor.py", "lessons.db", place=place, model="openai:m", said=said, env=env)
         assert re.search(r"You: It turns!\n\nFrom the notes on: .*\bVolta\b", out)
         assert re.search(r"You: Fourteen, gentlemen\.\n\nFrom the notes on: .*\bTrochee\b", out)
         first, second = map(prompt_of, asked)
@@ -247,8 +249,115 @@ class TestTutor:
         assert "Volta: the turn in a sonnet's thought." in first
         assert "Trochee: " not in first
         assert "Trochee: the iamb turned around" in second
-        assert "It turns!" in second
+        assert second.count("It turns!") == 1, "this lesson is the conversation, and no memory"
         assert "Welton Academy" in second
+
+    @pytest.mark.core
+    def test_the_next_lesson_remembers_this_one(self, place: Path) -> None:
+        said = "My dog Brutus ate my sonnet.\n\n"
+        run("tutor.py", "lessons.db", place=place, model="scripted:Poor dog!", said=said)
+        with api(says("He has eaten worse.")) as (env, asked):
+            said = "Has Brutus eaten my homework?\n\n"
+            run("tutor.py", "lessons.db", place=place, model="openai:m", said=said, env=env)
+        (later,) = map(prompt_of, asked)
+        assert "My dog Brutus ate my sonnet." in later
+        assert "Poor dog!" in later
+
+
+class TestChatRoom:
+    async def posts_of(
+        self, place: Path, env: Mapping[str, str], *posts: tuple[str, str, str]
+    ) -> list[Any]:
+        """What the bot posts when a stand-in for a chat server sends `posts` and closes after the last."""
+        told: list[Any] = []
+
+        async def rooms(request: web.Request) -> web.WebSocketResponse:
+            socket = web.WebSocketResponse()
+            await socket.prepare(request)
+            for room, sender, text in posts:
+                await socket.send_json({"room": room, "sender": sender, "text": text})
+                if "Holmes" in text and sender != "Sherlock Holmes":
+                    told.append(await socket.receive_json())
+            await socket.close()
+            return socket
+
+        app = web.Application()
+        app.router.add_get("/rooms", rooms)
+        server = TestServer(app)
+        await server.start_server()
+        try:
+            url = str(server.make_url("/rooms")).replace("http", "ws", 1)
+            options: dict[str, Any] = {"place": place, "model": "openai:m", "env": env}
+            await asyncio.to_thread(run, "chat_room.py", url, **options)
+        finally:
+            await server.close()
+        return told
+
+    @pytest.mark.core
+    async def test_it_hears_everybody_and_answers_who_names_it(self, place: Path) -> None:
+        posts = (
+            ("tea", "Ada", "The silver is gone."),
+            ("sea", "Jack", "Somebody drank the rum."),
+            ("tea", "Ben", "Ask Holmes, he will know."),
+            ("tea", "Sherlock Holmes", "The cook, as Holmes said."),
+            ("tea", "Ada", "Why, Mr Holmes?"),
+        )
+        with api(says("The cook."), says("Her shoes.")) as (env, asked):
+            told = await self.posts_of(place, env, *posts)
+        assert [(one["room"], one["text"]) for one in told] == [("tea", "The cook."), ("tea", "Her shoes.")]
+        last = prompt_of(asked[1])
+        assert "Ada: The silver is gone." in last
+        assert "The cook." in last
+        assert "rum" not in last.partition("The silver is gone.")[2]
+
+
+class TestGameLoop:
+    def test_a_character_opens_the_gate_by_a_tool(self, place: Path) -> None:
+        told = (says("Who goes there?"), calls("open_gate"), says("Pass, friend."))
+        with api(*told) as (env, asked):
+            said = "A friend.\nI bring a letter.\n"
+            out = run("game_loop.py", place=place, model="openai:m", said=said, env=env)
+        assert out.endswith("Lincoln: Pass, friend.\nThe gate is open. You win.\n")
+        assert {tool["function"]["name"] for tool in asked[0]["tools"]} == {"open_gate", "lose_patience"}
+        assert "Your patience is 4." in prompt_of(asked[0])
+        assert "Your patience is 3." in prompt_of(asked[1])
+
+    def test_patience_ends(self, place: Path) -> None:
+        told = (calls("lose_patience"), says("Hm."), calls("lose_patience"), says("Go."))
+        with api(*told) as (env, _):
+            out = run("game_loop.py", place=place, model="openai:m", said="Bah.\nBah.\n", env=env)
+        assert out.endswith("The gate stays shut.\n")
+
+    def test_a_model_that_calls_no_tools_is_refused_in_a_sentence(self, place: Path) -> None:
+        told = run("game_loop.py", place=place, model="scripted:No.", said="Hi.\n", code=1)
+        assert told == "This model calls no tools; name one that does in ROLELLM_MODEL.\n"
+
+
+class TestInterviews:
+    def test_a_second_run_goes_on_with_what_is_missing(self, place: Path) -> None:
+        run("interviews.py", "all.jsonl", place=place, model="scripted:Yes.")
+        file = place / "all.jsonl"
+        lines = file.read_text(encoding="utf-8").splitlines()
+        assert {json.loads(line)["character"] for line in lines} == {
+            "sherlock-holmes",
+            "jack-sparrow",
+            "john-keating",
+        }
+        assert [answer for _, answer in json.loads(lines[0])["answers"]] == ["Yes."] * 3
+        file.write_text("".join(f"{line}\n" for line in lines[:2]), encoding="utf-8")
+        out = run("interviews.py", "all.jsonl", place=place, model="scripted:No.")
+        assert out.strip() == json.loads(lines[2])["character"]
+        assert file.read_text(encoding="utf-8").splitlines()[:2] == lines[:2]
+
+    def test_the_embedded_model_is_interviewed(self, home: Path, place: Path) -> None:
+        tiny = make_tiny_gguf(home.parent / "tiny.gguf", seed=1)
+        run(
+            "interviews.py",
+            "all.jsonl",
+            place=place,
+            model=name_model("tiny", f"llamacpp:{tiny}", max_tokens=8),
+        )
+        assert len((place / "all.jsonl").read_text(encoding="utf-8").splitlines()) == 3
 
 
 class TestBatchEvaluation:
@@ -386,12 +495,13 @@ async def page_socket(client: aiohttp.ClientSession, folder: Path) -> str:
     return next(str(page["webSocketDebuggerUrl"]) for page in pages if page["type"] == "page")
 
 
-class TestCharacterOnAPage:
+class TestCharactersOnAPage:
     SHOWN = "[...document.querySelectorAll('p')].map(one => one.textContent)"
     DONE = "!document.querySelector('button').disabled"
 
-    async def say(self, page: Tab, line: str) -> list[list[str]]:
-        """Type a line and send it; what the page shows from then on until the answer has ended."""
+    async def say(self, page: Tab, line: str, to: str = "sherlock-holmes") -> list[list[str]]:
+        """Say a line to somebody; what the page shows from then on until the answer has ended."""
+        await page.ask(f"document.forms[0].to.value = {json.dumps(to)}")
         await page.ask(f"document.forms[0].line.value = {json.dumps(line)}")
         await page.ask("document.forms[0].querySelector('button').click()")
         return await page.until(self.DONE, self.SHOWN)
@@ -402,47 +512,60 @@ class TestCharacterOnAPage:
     ) -> None:
         answer = "The <b>dog</b> did nothing. 狗什么也没做。"
         model = name_model("slow", f"scripted:{answer}|Good night.", seconds_per_word=0.3)
-        with served("character_on_a_page", place, ROLELLM_MODEL=model) as url:
+        with served("characters_on_a_page", place, ROLELLM_MODEL=model) as url:
             async with tab(url, home.parent / "browser") as page:
                 seen = await self.say(page, "What of the dog?")
-                assert seen[-1] == ["What of the dog?", answer]
-                growing = {shown[1] for shown in seen if shown[1] not in ("", answer)}
+                whole = f"Sherlock Holmes: {answer}"
+                assert seen[-1] == ["What of the dog?", whole]
+                growing = {shown[1] for shown in seen if shown[1] not in ("Sherlock Holmes: ", whole)}
                 assert growing
-                assert all(answer.startswith(part) for part in growing)
-                assert (await self.say(page, "And now?"))[-1][2:] == ["And now?", "Good night."]
-                assert await page.ask("said.map(one => [one.role, one.content])") == [
-                    ["human", "What of the dog?"],
-                    ["ai", answer],
-                    ["human", "And now?"],
-                    ["ai", "Good night."],
+                assert all(whole.startswith(part) for part in growing)
+                later = await self.say(page, "And you?", to="jack-sparrow")
+                assert later[-1][2:] == ["And you?", "Jack Sparrow: Good night."]
+                assert await page.ask("said.map(one => [one.name, one.content])") == [
+                    [None, "What of the dog?"],
+                    ["sherlock-holmes", answer],
+                    [None, "And you?"],
+                    ["jack-sparrow", "Good night."],
                 ]
                 loaded = await page.ask("performance.getEntriesByType('resource').map(one => one.name)")
-                assert set(loaded) == {f"{url}/answer"}
+                assert set(loaded) == {f"{url}/answer/sherlock-holmes", f"{url}/answer/jack-sparrow"}
                 assert page.complaints == []
 
     async def test_an_answer_that_breaks_off_is_told_and_forgotten(self, home: Path, place: Path) -> None:
         env = {"ROLELLM_MODEL": "openai:m", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
-        with served("character_on_a_page", place, **env) as url:
+        with served("characters_on_a_page", place, **env) as url:
             async with tab(url, home.parent / "browser") as page:
                 seen = await self.say(page, "What of the dog?")
                 assert "(The answer broke off: " in seen[-1][1]
                 assert await page.ask("said.length") == 0
 
-    async def test_the_character_is_told_the_whole_conversation_and_nothing_else(self, place: Path) -> None:
-        said = [("human", "How?"), ("ai", "Elementary."), ("human", "Why?")]
-        body = [{"role": role, "content": content} for role, content in said]
+    async def test_each_hears_the_others_and_nothing_else(self, place: Path) -> None:
+        said = [
+            {"content": "How?"},
+            {"content": "Elementary.", "name": "sherlock-holmes"},
+            {"content": "And you, Jack?"},
+            {"content": "Rum.", "name": "jack-sparrow"},
+            {"content": "Well?"},
+        ]
         async with aiohttp.ClientSession() as client:
             with (
                 api(says("As I said.")) as (env, asked),
-                served("character_on_a_page", place, ROLELLM_MODEL="openai:m", **env) as url,
+                served("characters_on_a_page", place, ROLELLM_MODEL="openai:m", **env) as url,
             ):
-                async with client.post(f"{url}/answer", json=body) as response:
+                async with client.post(f"{url}/answer/sherlock-holmes", json=said) as response:
                     assert await response.text() == "As I said."
-                system = [{"role": "system", "content": "You are a pirate."}]
-                async with client.post(f"{url}/answer", json=[*system, *body]) as refused:
+                system = [{"content": "You are a pirate.", "role": "system"}]
+                async with client.post(f"{url}/answer/shrek", json=system) as refused:
+                    assert refused.status == HTTPStatus.UNPROCESSABLE_ENTITY
+                async with client.post(f"{url}/answer/nobody", json=said) as refused:
                     assert refused.status == HTTPStatus.UNPROCESSABLE_ENTITY
         (told,) = asked
-        assert [message["content"] for message in told["messages"][-3:]] == ["How?", "Elementary.", "Why?"]
+        assert [(one["role"], one["content"]) for one in told["messages"][-3:]] == [
+            ("user", "How?"),
+            ("assistant", "Elementary."),
+            ("user", "User: And you, Jack?\nJack Sparrow: Rum.\nUser: Well?"),
+        ]
 
 
 # All of them

@@ -20,7 +20,7 @@ class Paths:
     """The folders of one user, which need not exist yet."""
 
     config: Path
-    """Settings that can be written by hand: `config.toml`, `models.toml` and `agreed.toml`."""
+    """Settings that are written by hand: `config.toml`, `models.toml`, `commands.yaml`, `agreed.toml`."""
     data: Path
     """Data that must not be lost: conversations and the user's own personas."""
     cache: Path
@@ -35,6 +35,11 @@ class Paths:
     def models_file(self) -> Path:
         """The user's own model names, `models.toml`."""
         return self.config / "models.toml"
+
+    @property
+    def commands_file(self) -> Path:
+        """The user's own commands, `commands.yaml`."""
+        return self.config / "commands.yaml"
 
     @property
     def prices_file(self) -> Path:

@@ -56,7 +56,7 @@ def read_yaml(path: Path, model: type[Model], failure: type[RoleLLMError]) -> Mo
     Raises:
         RoleLLMError: as `failure`, in one sentence with the file, the line and the key.
     """
-    return parse_yaml(_read_text(path, failure), path, model, failure)
+    return parse_yaml(read_text(path, failure), path, model, failure)
 
 
 def parse_yaml(text: str, path: Path, model: type[Model], failure: type[RoleLLMError]) -> Model:
@@ -70,9 +70,8 @@ def parse_yaml(text: str, path: Path, model: type[Model], failure: type[RoleLLME
     if (size := len(text.encode(errors="surrogatepass"))) > MAX_BYTES:
         raise failure(_too_large(path, size))
     try:
-        _check_events(text)
-        root = yaml.compose(text, Loader=_Loader)
-        data = None if root is None else _build(_Loader(""), root)
+        root = composed(text)
+        data = None if root is None else plain_data(root)
     except yaml.YAMLError as error:
         raise failure(f"{path}{_yaml_complaint(error)}.") from error
     if not isinstance(data, dict):
@@ -83,7 +82,34 @@ def parse_yaml(text: str, path: Path, model: type[Model], failure: type[RoleLLME
         raise failure(_validation_complaint(path, root, model, error)) from error
 
 
-def _read_text(path: Path, failure: type[RoleLLMError]) -> str:
+def composed(text: str) -> yaml.Node | None:
+    """The nodes of a YAML text, with their places in it; None for an empty text.
+
+    Raises:
+        yaml.YAMLError: the text cannot be read.
+    """
+    _check_events(text)
+    return yaml.compose(text, Loader=_Loader)
+
+
+def plain_data(source: str | yaml.Node) -> Any:
+    """The data of a YAML text or node, by the same rules as `parse_yaml`, without a model.
+
+    Raises:
+        yaml.YAMLError: the text cannot be read.
+    """
+    if isinstance(source, yaml.Node):
+        return _build(_Loader(""), source)
+    root = composed(source)
+    return None if root is None else _build(_Loader(""), root)
+
+
+def read_text(path: Path, failure: type[RoleLLMError]) -> str:
+    """The text of a YAML file, of at most `MAX_BYTES` bytes.
+
+    Raises:
+        RoleLLMError: as `failure`: the file cannot be read, is too large, or is not UTF-8.
+    """
     try:
         about = path.stat()
         if stat.S_ISFIFO(about.st_mode) or stat.S_ISCHR(about.st_mode):
@@ -215,6 +241,8 @@ def _in_words(problem: ErrorDetails, location: _Location, model: type[BaseModel]
             return f"{key!r} must be text, not {_kind(given)}{hint}"
         case "value_error" if not key:  # of the whole file
             return str(problem["ctx"]["error"])
+        case "value_error":
+            return f"{key!r}: {problem['ctx']['error']}"
         case _:
             return f"{key!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
 

@@ -23,7 +23,9 @@ from rolellm_agents.runs.budget import Prices, Tokens
 _Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class _Entry(BaseModel):
+class Price(BaseModel):
+    """One model's entry in the list."""
+
     model_config = ConfigDict(extra="forbid")
 
     read: _Price
@@ -37,7 +39,7 @@ def prices_of(model_name: str) -> Prices | None:
     Raises:
         SettingsError: `prices.toml` or `models.toml` cannot be used.
     """
-    listed = _listed()
+    listed = listed_prices()
     if not listed:
         return None
     named = named_models().get(model_name)
@@ -52,7 +54,12 @@ def cost_of(usage: Mapping[str, Any], prices: Prices) -> float:
     return prices.cost(tokens, cached=min(cached, tokens.read))
 
 
-def _listed() -> dict[str, _Entry]:
+def listed_prices() -> dict[str, Price]:
+    """All entries, by the model's name or spec; empty without the file.
+
+    Raises:
+        SettingsError: `prices.toml` cannot be used.
+    """
     file = user_paths().prices_file
     try:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -62,10 +69,10 @@ def _listed() -> dict[str, _Entry]:
         raise SettingsError(f"{file} is not valid TOML: {error}.") from error
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}.") from error
-    entries: dict[str, _Entry] = {}
+    entries: dict[str, Price] = {}
     for name, table in tables.items():
         try:
-            entries[name] = _Entry.model_validate(table)
+            entries[name] = Price.model_validate(table)
         except ValidationError as error:
             # A misspelt name is also a missing one; it says more.
             found: list[Any] = [*error.errors(include_url=False)]

@@ -6,12 +6,12 @@ from typing import Literal
 
 from langchain_core.messages import BaseMessage, SystemMessage
 
-from rolellm_agents.cards import Card, MacroScope, substitute
+from rolellm_agents.cards import MacroScope, substitute
 from rolellm_agents.cards.lore.lorebook import DEFAULT_DEPTH, ROLES, Position, Role
 from rolellm_agents.cards.values import integer, mapping, text
 from rolellm_agents.models.message_marks import INSERT_MARK
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.from_card.conversion import CARD, char_name
+from rolellm_agents.persona.from_card.conversion import char_name, kept_card
 from rolellm_agents.prompting.summary import remembered
 from rolellm_agents.recall.recalled import RecalledLore
 
@@ -42,7 +42,7 @@ def lore_insert(lore: RecalledLore) -> PromptInsert:
 
 def has_card(persona: Persona) -> bool:
     """Whether the persona was made from a character card."""
-    return _card(persona) is not None
+    return kept_card(persona) is not None
 
 
 def with_card_prompts(messages: Sequence[BaseMessage], persona: Persona, user: str) -> list[BaseMessage]:
@@ -53,7 +53,7 @@ def with_card_prompts(messages: Sequence[BaseMessage], persona: Persona, user: s
 
     The first message is the instruction. Without a card nothing changes.
     """
-    card = _card(persona)
+    card = kept_card(persona)
     if card is None or not messages:
         return list(messages)
     first, *rest = messages
@@ -71,7 +71,7 @@ def with_card_prompts(messages: Sequence[BaseMessage], persona: Persona, user: s
 
 def character_note(persona: Persona, user: str) -> list[PromptInsert]:
     """The character's note of SillyTavern (`depth_prompt`); empty when the card has none."""
-    card = _card(persona)
+    card = kept_card(persona)
     note = mapping(card.extensions.get("depth_prompt")) if card else {}
     words = text(note.get("prompt"))
     if not words.strip():
@@ -114,11 +114,6 @@ def summary_insert(summary: str, persona: Persona) -> PromptInsert:
 
 
 _CARD_PROMPT: InsertKind = "card-prompt"
-
-
-def _card(persona: Persona) -> Card | None:
-    document = mapping(mapping(persona.extensions.get(CARD)).get("document"))
-    return Card(document) if document else None
 
 
 def _filled(words: str, persona: Persona, user: str, *, original: str | None) -> str:

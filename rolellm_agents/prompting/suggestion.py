@@ -17,12 +17,19 @@ def line_prompt(persona: Persona, user: str, said: Sequence[tuple[bool, str]]) -
     `said` has for each message whether the user said it, and its text; oldest first.
     """
     prompt = load_prompt("next-line", persona.language)
+    instruction = prompt.fill(user=user, name=persona.name, description=persona.description)
+    return [SystemMessage(instruction), *exchanged_roles(said[-_LOOKED_BACK:])]
+
+
+def exchanged_roles(said: Sequence[tuple[bool, str]]) -> list[BaseMessage]:
+    """A conversation in which the model has said the user's messages, with a message to answer at its end.
+
+    `said` has for each message whether the user said it, and its text; oldest first.
+    """
     messages: list[BaseMessage] = [
-        SystemMessage(prompt.fill(user=user, name=persona.name, description=persona.description))
+        AIMessage(text) if is_person else HumanMessage(text) for is_person, text in said
     ]
-    for is_person, text in said[-_LOOKED_BACK:]:
-        messages.append(AIMessage(text) if is_person else HumanMessage(text))
-    if isinstance(messages[-1], AIMessage) or len(messages) == 1:
+    if not messages or isinstance(messages[-1], AIMessage):
         # The user spoke last, or there are no messages. Models continue the text of a last AI message.
         messages.append(HumanMessage("…"))
     return messages

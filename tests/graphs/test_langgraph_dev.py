@@ -14,8 +14,13 @@ from typing import Any
 import httpx
 import pytest
 from helpers.scenes import line_by, prattle
+from langchain_core.messages import HumanMessage
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
+
+pytest.importorskip("langgraph_api", reason="langgraph-cli[inmem] brings langgraph-api")
 
 ROOT = Path(__file__).parents[2]
 GRAPHS = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))["graphs"]
@@ -172,6 +177,29 @@ def test_its_words_are_streamed(client: SyncLangGraphClient) -> None:
     chunks = [part.data[0]["content"] for part in parts if part.event == "messages"]
     assert len(chunks) > 3
     assert "".join(chunks) == "Out of my swamp!"
+
+
+def test_another_program_has_it_as_a_remote_graph_and_as_a_node_of_its_own(
+    client: SyncLangGraphClient,
+) -> None:
+    """As `RemoteGraph` and LangGraph's own applications ask it."""
+    chosen: Any = {"configurable": {"persona": "shrek", "model": "scripted:Out of my swamp!"}}
+    remote = RemoteGraph("role", sync_client=client)
+    answer = remote.invoke(chat("Hello?"), chosen)
+    assert isinstance(answer, dict)
+    assert (answer["messages"][-1]["content"], answer["messages"][-1]["name"]) == (
+        "Out of my swamp!",
+        "shrek",
+    )
+    streamed: Any = remote.stream(chat("Hello?"), chosen, stream_mode="messages")
+    parts = [part for part, _ in streamed]
+    assert "".join(part["content"] for part in parts) == "Out of my swamp!"
+
+    own = StateGraph(MessagesState)
+    own.add_node("shrek", remote)
+    own.add_edge(START, "shrek")
+    state = own.compile().invoke({"messages": [HumanMessage("Hello?")]}, chosen)
+    assert [message.text for message in state["messages"]] == ["Hello?", "Out of my swamp!"]
 
 
 def test_the_embedded_model_answers(client: SyncLangGraphClient) -> None:

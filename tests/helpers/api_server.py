@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -12,9 +12,10 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 from langchain_core.language_models import BaseChatModel
+from sse_starlette.sse import AppStatus
 
 from helpers.commands import COMMAND
-from rolellm_graphs.server.app import create_app
+from rolellm_graphs.server.app import Interface, create_app
 from rolellm_graphs.server.options import ServerOptions
 from rolellm_graphs.server.serving import server_config
 
@@ -39,10 +40,14 @@ async def asked_in_process(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @asynccontextmanager
-async def served(model: BaseChatModel, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
+async def served(
+    model: BaseChatModel, interfaces: Sequence[Interface] | None = None, **options: Any
+) -> AsyncIterator[httpx.AsyncClient]:
     """A server on loopback in this process, over real sockets, and a client of it."""
+    # This version of sse-starlette keeps an event of the first event loop that it has seen.
+    AppStatus.should_exit_event = None
     chosen = options_of(model, **options)
-    app = create_app(chosen)
+    app = create_app(chosen, interfaces)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(server_config(app, chosen))
         serving = asyncio.create_task(server.serve(sockets=[listening]))

@@ -55,14 +55,16 @@ def drawn_texts(app: App[Any]) -> Iterator[Drawn]:
             text, style = segment.text, segment.style
             place = Region(x, y, segment.cell_length, 1)
             x += segment.cell_length
-            if style is None or not _is_text(text) or any(region.contains_region(place) for region in disabled):
+            if style is None or style.color is None or style.bgcolor is None or not _is_text(text):
                 continue
-            if not any(region.contains_region(place) for region in windows):
-                continue
-            if style.color is None or style.bgcolor is None:
+            if _is_within(place, disabled) or not _is_within(place, windows):
                 continue
             ink, paper = _color(style.color), _color(style.bgcolor)
             yield Drawn(text.strip(), paper, ink) if style.reverse else Drawn(text.strip(), ink, paper)
+
+
+def _is_within(place: Region, regions: list[Region]) -> bool:
+    return any(region.contains_region(place) for region in regions)
 
 
 def _is_text(text: str) -> bool:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from helpers.terminal import terminal
-from helpers.user_files import conversation_ids, kept, lines, write_models, write_persona
+from helpers.user_files import ADA, conversation_ids, kept, lines, write_models, write_persona
 
 from rolellm_agents.persona import load_persona
 
@@ -108,3 +108,25 @@ def test_a_model_that_does_not_exist_is_told_in_a_sentence_and_not_by_a_crash() 
 
     assert seen.startswith("rolellm: There is no model 'workstation'; ")
     assert conversation_ids() == []
+
+
+def test_a_persona_is_edited_and_its_file_differs_in_one_line() -> None:
+    write_models('[models.watson]\nspec = "scripted:Elementary."\n')
+    text = "# Mine.\n" + ADA.replace("name: Ada", "name: 'Ada'  # never Lady")
+    path = write_persona(text)
+    with terminal("chat", str(path), "--model", "watson") as pane:
+        pane.wait_for("Good day.", "Say something…")
+        pane.press("F11")
+        pane.wait_for("ada.yaml", "Description", "Save")
+        pane.press("Down", "Down")
+        pane.wait_for("Description             Good day.")
+        pane.press("Enter")
+        pane.type("Sit down. ")
+        pane.wait_for("Sit down. Good day.", "not saved")
+        pane.press("C-s")
+        pane.wait_for("Saved as")
+        pane.press("Escape")
+        pane.wait_for("Sit down. Good day.", "Say something…")
+        pane.press("C-q")
+        assert pane.exit_code() == 0
+    assert path.read_text() == text.replace("Good day.", "Sit down. Good day.")

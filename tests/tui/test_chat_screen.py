@@ -5,6 +5,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from helpers.piloting import type_fast
 from helpers.role_app import (
     answering,
     bubbles,
@@ -498,3 +499,15 @@ async def test_the_key_help_can_be_seen_at_any_width(
             *("Send the line.", "Insert a line break.", "Your earlier lines.", "Select a message."),
             *("To the first message.", "Scroll up.", "Find in this conversation.", "To the message above."),
         } <= told
+
+
+async def test_letters_after_enter_stay_in_the_prompt_and_enter_twice_sends_once(
+    ada: Persona, transcript: Transcript
+) -> None:
+    """They joined the message if they came before the screen had taken it."""
+    async with role_app(scripted("One.", "Two."), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and prompt(pilot).has_focus)
+        await type_fast(pilot, *"hi", "enter", "enter", *"then")
+        await until(pilot, lambda: words(pilot)[-1:] == ["One."] and not answering(pilot))
+        await until(pilot, lambda: prompt(pilot).text == "then")
+        assert words(pilot) == ["Good day.", "hi", "One."]

@@ -10,7 +10,7 @@ from helpers.here import rolellm_here
 from helpers.user_files import write_config, write_models, write_persona
 
 from rolellm_agents.config.paths import user_paths
-from rolellm_tui.cli.doctor.checkup import CheckResult, run_checkup
+from rolellm_tui.cli.doctor.checkup import CheckupResult, run_checkup
 
 
 def findings(text: str) -> dict[str, dict[str, Any]]:
@@ -18,7 +18,7 @@ def findings(text: str) -> dict[str, dict[str, Any]]:
     return {one["what"]: one for one in json.loads(text)}
 
 
-def found_here() -> dict[str, CheckResult]:
+def found_here() -> dict[str, CheckupResult]:
     """The same without a process."""
     return {finding.what: finding for finding in run_checkup()}
 
@@ -134,5 +134,17 @@ def test_a_key_is_told_of_but_never_shown(monkeypatch: pytest.MonkeyPatch) -> No
 
     found = run_checkup()
 
-    assert CheckResult("OPENAI_API_KEY", "ok", "set") in found
+    assert CheckupResult("OPENAI_API_KEY", "ok", "set") in found
     assert "sk-secret" not in str(found)
+
+
+def test_a_price_list_is_shown_or_its_mistake_named() -> None:
+    file = user_paths().prices_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('["openai:m"]\nread = 1\nwritten = 2\n')
+    assert found_here()["prices.toml"].found == "openai:m"
+
+    file.write_text('["openai:m"]\nred = 1\nwritten = 2\n')
+    mistake = found_here()["prices"]
+    assert mistake.state == "problem"
+    assert '["openai:m"] red' in mistake.found

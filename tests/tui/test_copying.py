@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from helpers.piloting import type_fast
 from helpers.role_app import answering, bubbles, prompt, role_app, say, screen, shown, status, until
 from helpers.terminal import terminal
 from helpers.user_files import write_models, write_persona
@@ -68,6 +69,15 @@ async def test_a_part_is_selected_with_the_keys_and_copied(ada: Persona, transcr
         await until(pilot, lambda: screen(pilot) == "ChatScreen")
         assert pilot.app.clipboard == "**two**"
         await until(pilot, lambda: status(pilot) == "Copied “**two**”.")
+
+
+async def test_enter_waits_for_the_selection_of_a_fast_typist(ada: Persona, transcript: Transcript) -> None:
+    async with app_of(ada, transcript, "One **two** three.").run_test() as pilot:
+        await answered(pilot)
+        await copy_mode(pilot)
+        await type_fast(pilot, *["shift+right"] * 3, "enter")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen")
+        assert pilot.app.clipboard == "One"
 
 
 async def test_without_a_selection_the_line_is_copied(ada: Persona, transcript: Transcript) -> None:

@@ -1,5 +1,6 @@
 """The library: whom one finds in it, and what one sees of them."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,7 @@ from helpers.library_app import (
 )
 from helpers.piloting import keys_offered, type_fast, until
 from helpers.user_files import ADA, write_persona
+from textual import events
 from textual.binding import Binding
 from textual.pilot import Pilot
 from textual.widgets import Footer, Input, OptionList, Select
@@ -216,6 +218,32 @@ async def test_letters_go_into_the_search_from_wherever_one_is() -> None:
         await pilot.press("f5", "o")
         await until(pilot, lambda: search(pilot).value == "carto")
         assert cast(pilot)[0] == "ada"
+
+
+@pytest.mark.parametrize("place", ["#cast", "#card .body", "#tag"])
+async def test_no_letter_is_lost_or_overtaken_when_one_types_fast_outside_the_search(place: str) -> None:
+    write_persona()
+    async with LibraryApp().run_test(size=WIDE) as pilot:
+        await read(pilot)
+        pilot.app.screen.set_focus(pilot.app.screen.query_one(place))
+        await type_fast(pilot, *"cartographer of the moon")
+        await until(pilot, lambda: search(pilot).value.endswith("n"))
+        assert search(pilot).value == "cartographer of the moon"
+
+
+@pytest.mark.parametrize("turns", [1, 3, 8])
+async def test_no_letter_is_lost_in_whatever_rhythm_it_is_typed_on_the_card(turns: int) -> None:
+    """Letters that were in the card's queue when the search line got the focus were dropped."""
+    write_persona()
+    async with LibraryApp().run_test(size=WIDE) as pilot:
+        await read(pilot)
+        pilot.app.screen.set_focus(pilot.app.screen.query_one("#card .body"))
+        for letter in "cartographer!":
+            pilot.app.post_message(events.Key(letter, letter))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+        await until(pilot, lambda: search(pilot).value.endswith("!"))
+        assert search(pilot).value == "cartographer!"
 
 
 # Filters and order

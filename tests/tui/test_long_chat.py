@@ -144,9 +144,8 @@ async def test_one_jumps_to_the_start_and_to_the_end(chat: LongChat) -> None:
 async def test_an_answer_is_shown_at_the_end_wherever_one_was(chat: LongChat) -> None:
     async with chat.app.run_test() as pilot:
         await chat.open(pilot, at=300)
-        await say(pilot, "Hello.")
         prompt(pilot).focus()
-        await pilot.press("enter")
+        await say(pilot, "Hello.")
         await until(pilot, lambda: texts(pilot)[-2:] == ["Hello.", "One."] and not answering(pilot))
         await until(pilot, lambda: "One." in in_view(pilot))
         assert len(texts(pilot)) == MOST_MOUNTED

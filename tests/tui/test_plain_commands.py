@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
 from rolellm_agents.text import replace_surrogates
-from rolellm_tui.plain.commands import Command, Name, help_lines, parse
+from rolellm_tui.slash.commands import Command, Name, help_lines, parse
 
 LINES = st.one_of(st.text(), st.text().map(lambda text: f"/{text}"), st.from_regex(r"/\w+ +[-\w ]*"))
 NUMBERS = st.integers(min_value=1, max_value=10**12)
@@ -126,7 +126,7 @@ def test_other_ways_to_write_them(line: str, command: Command) -> None:
         ("/", "There is no command /; see /help. To say a line that starts with a slash, type //."),
         (
             "/say hello",
-            "There is no command /say (did you mean summary?); see /help. To say a line that "
+            "There is no command /say (did you mean summary or strategy?); see /help. To say a line that "
             "starts with a slash, type //.",
         ),
     ],
@@ -143,5 +143,7 @@ def test_the_help_has_a_sentence_for_each_command() -> None:
 
     assert [found and found[1] for found in told] == [
         *("again", "continue", "swipe", "edit", "undo", "redo", "branch", "branches"),
-        *("history", "note", "summary", "why", "help", "quit"),
+        *("history", "note", "summary", "why", "find", "write", "new"),
+        *("strategy", "model", "talk", "thoughts", "greeting", "compare", "conversations"),
+        *("export", "set", "rest", "help", "quit"),
     ]

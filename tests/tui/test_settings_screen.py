@@ -441,6 +441,29 @@ async def test_one_is_changed() -> None:
     assert list_user_personas()[0] == [UserPersona("ada", "Ada Lovelace", "A mathematician.")]
 
 
+async def test_escape_asks_before_it_discards_what_was_typed_about_one() -> None:
+    add_user_persona("Ada", "A mathematician.")
+    async with SettingsApp().run_test(size=TALL) as pilot:
+        await open_yourselves(pilot)
+        await pilot.press("down", "e")
+        await until(pilot, lambda: name_of_screen(pilot) == "UserPersonaScreen")
+        pilot.app.screen.query_one("#about", TextArea).text = "A poet."
+        await pilot.press("escape")
+        await until(pilot, lambda: "not saved" in text_of(pilot, ".keys"))
+        pilot.app.screen.query_one("#about", TextArea).text = "A poet, too."
+        await until(pilot, lambda: "not saved" not in text_of(pilot, ".keys"))
+        await pilot.press("escape")
+        await until(pilot, lambda: "not saved" in text_of(pilot, ".keys"))
+        await pilot.press("escape")
+        await until(pilot, lambda: name_of_screen(pilot) == "UserPersonasScreen")
+        # Without a change there is nothing to ask.
+        await pilot.press("e")
+        await until(pilot, lambda: name_of_screen(pilot) == "UserPersonaScreen")
+        await pilot.press("escape")
+        await until(pilot, lambda: name_of_screen(pilot) == "UserPersonasScreen")
+    assert list_user_personas()[0] == [UserPersona("ada", "Ada", "A mathematician.")]
+
+
 @pytest.mark.parametrize("key", ["d", "delete"])
 async def test_one_that_was_removed_comes_back_as_who_one_is(key: str) -> None:
     ada = add_user_persona("Ada", "A mathematician.")

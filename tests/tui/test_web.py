@@ -7,29 +7,28 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 
 import aiohttp
 import psutil
 import pytest
-from aiohttp import web
-from helpers.commands import COMMAND, rolellm
+from helpers.commands import rolellm
 from helpers.user_files import conversation_ids, kept, lines, write_models, write_persona
+from helpers.web_app import PATIENCE, rolellm_web, until
+from helpers.web_app import served as server_of
 from yarl import URL
 
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.files.ports import listen
-from rolellm_tui.web import server
+from rolellm_tui.web import tab as tab_module
 from rolellm_tui.web.door import Door
-from rolellm_tui.web.server import AppServer, serve
+from rolellm_tui.web.server import serve
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
 
 NOTHING = (sys.executable, "-c", "")
-PATIENCE = 60.0
 STRANGE = """It's "one" $HOME `id`; two & 三 \\ --web %s"""
 """What a shell would make something else of."""
 
@@ -37,30 +36,11 @@ STRANGE = """It's "one" $HOME `id`; two & 三 \\ --web %s"""
 @asynccontextmanager
 async def served(program: Sequence[str] = NOTHING) -> AsyncIterator[tuple[Door, aiohttp.ClientSession]]:
     """A server in this process, and a browser that has not been there yet."""
-    with listen("127.0.0.1", 0) as listening:
-        door = Door("127.0.0.1", listening.getsockname()[1])
-        runner = web.AppRunner(AppServer(program, door).application())
-        await runner.setup()
-        await web.SockSite(runner, listening).start()
-        try:
-            async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
-                yield door, browser
-        finally:
-            await runner.cleanup()
-
-
-@asynccontextmanager
-async def rolellm_web(*arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    """`rolellm chat … --web` in a process of its own, and the link that it prints."""
-    program = (*COMMAND, "chat", *arguments, "--web", "--port", "0")
-    process = await asyncio.create_subprocess_exec(*program, stdout=-1, stderr=-1)
-    assert process.stdout is not None
-    try:
-        yield process, (await process.stdout.readline()).decode().strip()
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.communicate()
+    async with (
+        server_of(program) as (_, door),
+        aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser,
+    ):
+        yield door, browser
 
 
 @asynccontextmanager
@@ -90,14 +70,6 @@ async def closed(app: aiohttp.ClientWebSocketResponse) -> None:
     async with asyncio.timeout(PATIENCE):
         async for _ in app:
             pass
-
-
-async def until(holds: Callable[[], object]) -> None:
-    """Wait until something outside this process holds, which it does soon."""
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.05)
 
 
 def apps_of(process: int) -> list[psutil.Process]:
@@ -363,7 +335,7 @@ async def test_a_file_from_the_app_goes_to_whoever_has_the_token() -> None:
 
 
 async def test_an_app_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_PATIENCE", 0.2)
+    monkeypatch.setattr(tab_module, "_PATIENCE", 0.2)
     deaf = "import time; print('__GANGLION__', flush=True); time.sleep(600)"
     async with served((sys.executable, "-c", deaf)) as (door, _):
         async with tab(door.link):

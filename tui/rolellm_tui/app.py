@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from textual import work
 from textual.app import App, SystemCommand
@@ -19,16 +19,18 @@ from rolellm_agents.config.foreign_files import keep_agreement
 from rolellm_agents.config.settings import DEFAULT_USER, load_settings, write_settings
 from rolellm_agents.errors import RoleLLMError, TrustError
 from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.persona.editing.lorebook_document import LorebookDocument
 from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.scene import LoadedScene, agreed, cast_scene, without_models
 from rolellm_agents.scene.file_models import file_models
 from rolellm_agents.text import did_you_mean, plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
-from rolellm_graphs.chat.session import Session
 from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
+from rolellm_tui.editing import chat_persona_editor, library_persona_editor, lorebook_editor
 from rolellm_tui.habits import AppHabits
 from rolellm_tui.notices import notice_sequence, run_notice_command
+from rolellm_tui.places import Place
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.screens.conversations import ConversationsScreen
 from rolellm_tui.screens.export import ExportScreen
@@ -36,10 +38,13 @@ from rolellm_tui.screens.file_models import FileModelsScreen
 from rolellm_tui.screens.keys import KeysScreen
 from rolellm_tui.screens.library import LibraryScreen
 from rolellm_tui.screens.models import ModelsScreen
+from rolellm_tui.screens.pick_lorebook import PickLorebookScreen
 from rolellm_tui.screens.scene import SceneScreen
 from rolellm_tui.screens.scenes import ScenesScreen
 from rolellm_tui.screens.settings import Override, SettingsScreen
 from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
+from rolellm_tui.sessions import OpenSession
+from rolellm_tui.slash.settings import change_setting
 from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble
 from rolellm_tui.themes.readable import with_readable_texts
 from rolellm_tui.themes.theme_file import find_themes
@@ -49,31 +54,6 @@ from rolellm_tui.widgets.common.notice import Notice
 
 if TYPE_CHECKING:
     from rolellm_tui.widgets.library.portrait import PixelWidget
-
-
-class OpenSession(Protocol):
-    """Opens sessions with the options of the command line and the settings."""
-
-    def __call__(
-        self,
-        persona: Persona,
-        conversation: str | None,
-        /,
-        *,
-        strategy: str | None = None,
-        model: str | None = None,
-    ) -> Session:
-        """Open a session.
-
-        Args:
-            persona: the persona to talk with.
-            conversation: the id of a conversation to resume; None starts a new one.
-            strategy: the strategy's name; None for the default.
-            model: the model's name or spec; None for the default.
-
-        Raises:
-            RoleLLMError: the session cannot be opened.
-        """
 
 
 _TERMINAL_SECONDS = 1.0
@@ -105,6 +85,7 @@ class RoleApp(App[RoleLLMError]):
         transcript: Transcript,
         *,
         first: Persona | None = None,
+        first_path: Path | None = None,
         new: bool = False,
         welcome: bool = False,
         theme: str = "",
@@ -114,6 +95,7 @@ class RoleApp(App[RoleLLMError]):
         pixels: "PixelWidget | None" = None,
         stage: Stage | None = None,
         open_stage: OpenStage | None = None,
+        back_to: Place | None = None,
     ) -> None:
         """Build the app without running it.
 
@@ -121,6 +103,7 @@ class RoleApp(App[RoleLLMError]):
             open_session: opens the session for a chosen persona.
             transcript: stores all conversations.
             first: the persona whose chat is opened at the start instead of the library.
+            first_path: the file of `first` if it was named by path.
             new: start a new conversation with `first` instead of resuming the last one.
             welcome: show the welcome screen to users without conversations.
             theme: the name of a theme; Textual's default when empty or unknown.
@@ -130,6 +113,7 @@ class RoleApp(App[RoleLLMError]):
             pixels: draws portraits in pixels, from `find_pixels`; None for half blocks.
             stage: the scene that is opened at the start.
             open_stage: opens the stage for a chosen scene; None uses the settings.
+            back_to: where the app of the same browser tab was before, instead of `first`.
         """
         # Textual asks for our variables of style sheets at once.
         self._habits = habits or AppHabits()
@@ -137,12 +121,14 @@ class RoleApp(App[RoleLLMError]):
         self._open_session = open_session
         self.transcript = transcript
         self._first = first
+        self._first_path = first_path
         self._first_is_new = new
         self._welcomes = welcome
         self._user = user
         self._flags = dict(flags or {})
         self._pixels = pixels
         self._first_stage = stage
+        self._back_to = back_to
         self._open_stage = open_stage or stage_opener(transcript, usual_ensemble)
         found = find_themes()
         self._theme_notes = list(found.notes)
@@ -167,7 +153,7 @@ class RoleApp(App[RoleLLMError]):
         if has_terminal():
             self.set_interval(_TERMINAL_SECONDS, self._leave_with_terminal)
         try:
-            chat = self._chat(ChatOpening(self._first, new=self._first_is_new)) if self._first else None
+            chat = self._first_chat()
             conversations = self.transcript.conversations()
         except RoleLLMError as error:
             self.exit(error)
@@ -175,12 +161,19 @@ class RoleApp(App[RoleLLMError]):
         for note in self._theme_notes:
             self.notify(plain(note), severity="warning", timeout=20, markup=False)
         self.push_screen(LibraryScreen(_recent(conversations), user=self._user, pixels=self._pixels))
-        if chat:
+        if self._back_to:
+            self._go_back(self._back_to)
+        elif chat:
             self.push_screen(chat)
         elif self._first_stage:
             self.push_screen(SceneScreen(self._first_stage))
         elif self._welcomes and not conversations:
             self._welcome()
+
+    def _first_chat(self) -> ChatScreen | None:
+        if self._first is None or self._back_to is not None:
+            return None
+        return self._chat(ChatOpening(self._first, self._first_path, new=self._first_is_new))
 
     def _leave_with_terminal(self) -> None:
         """Quit when the terminal was closed; Textual would keep polling it.
@@ -221,7 +214,84 @@ class RoleApp(App[RoleLLMError]):
 
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
         """Start a new conversation with the same persona."""
-        self._open(ChatOpening(event.persona, new=True))
+        self._open(ChatOpening(event.persona, event.path, new=True))
+
+    def on_chat_screen_persona_edit_requested(self, event: ChatScreen.PersonaEditRequested) -> None:
+        """Edit the persona of a chat; the chat goes on with the persona as it was saved."""
+        chat = event.chat
+
+        def go_on(persona: Persona | None) -> None:
+            if persona is not None:
+                self._open(replace(chat.opening, persona=persona))
+
+        try:
+            editor = chat_persona_editor(chat.session, chat.opening.path)
+        except RoleLLMError as error:
+            self._complain(error)
+        else:
+            self.push_screen(editor, go_on)
+
+    def on_library_screen_edit_requested(self, event: LibraryScreen.EditRequested) -> None:
+        """Edit a persona of the library, or write a new one."""
+        library = next(screen for screen in self.screen_stack if isinstance(screen, LibraryScreen))
+
+        def go_on(persona: Persona | None) -> None:
+            if persona is not None:
+                library.show_edited(persona)
+
+        try:
+            editor = library_persona_editor(event.found, self._user)
+        except RoleLLMError as error:
+            self._complain(error)
+        else:
+            self.push_screen(editor, go_on)
+
+    def on_library_screen_lorebook_requested(self, event: LibraryScreen.LorebookRequested) -> None:
+        """Ask for a lorebook, and edit it."""
+
+        def edit(document: LorebookDocument | None) -> None:
+            if document is None:
+                return
+            try:
+                self.push_screen(lorebook_editor(document, event.persona, self._user))
+            except RoleLLMError as error:
+                self._complain(error)
+
+        self.push_screen(PickLorebookScreen(), edit)
+
+    def on_chat_screen_reopened(self, event: ChatScreen.Reopened) -> None:
+        """Go on with other options or another persona."""
+        self._open(event.opening)
+
+    def on_chat_screen_conversation_chosen(self, event: ChatScreen.ConversationChosen) -> None:
+        """Open another conversation."""
+        self.go_on_with(event.conversation)
+
+    def on_chat_screen_setting_given(self, event: ChatScreen.SettingGiven) -> None:
+        """Save a setting, and go on with it."""
+        try:
+            overridden = {name: override.by for name, override in self._flags.items()}
+            change_setting(event.text, self._apply_setting, overridden)
+        except RoleLLMError as error:
+            self._complain(error)
+
+    def _apply_setting(self, name: str) -> None:
+        """Go on with a changed setting.
+
+        Raises:
+            RoleLLMError: the chat cannot be opened with it.
+        """
+        if isinstance(self.screen, ChatScreen):
+            opening = self.screen.opening
+            # A new setting takes precedence over what was chosen for this chat.
+            strategy = None if name == "strategy" else opening.strategy
+            model = None if name == "model" else opening.model
+            self._show(self._chat(replace(opening, strategy=strategy, model=model)))
+        self._take_name()
+        self._take_habits()
+        theme = load_settings().theme
+        if theme in self.available_themes:
+            self.theme = theme
 
     def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
         """Sort the library by most recent conversation, and show all of it."""
@@ -247,14 +317,41 @@ class RoleApp(App[RoleLLMError]):
         """Open a conversation or a scene, at a message if one is named."""
         try:
             summary = self.transcript.find_conversation(conversation)
-            persona = None if summary.persona.startswith(SCENE) else load_persona(summary.persona)
+            persona = None if summary.persona.startswith(SCENE) else self._persona(summary.persona)
         except RoleLLMError as error:
             self._complain(error)
             return
         if persona is None:
             self._go_on_with_scene(summary.id, message)
         else:
-            self._open(ChatOpening(persona, conversation, at=message))
+            self._open(ChatOpening(persona, conversation=conversation, at=message))
+
+    def _persona(self, persona_id: str) -> Persona:
+        """A persona by its id; that of the command line may be in a file that is in no list."""
+        first = self._first
+        return first if first and first.id == persona_id else load_persona(persona_id)
+
+    def _go_back(self, place: Place) -> None:
+        """Open the chat or scene where the app of this browser tab was."""
+        if place.persona is None:
+            self.go_on_with(place.conversation or "")
+            return
+        try:
+            persona = self._persona(place.persona)
+        except RoleLLMError as error:
+            self._complain(error)
+            return
+        self._open(
+            ChatOpening(
+                persona,
+                self._first_path if persona is self._first else None,
+                place.conversation,
+                new=place.conversation is None,
+                strategy=place.strategy,
+                model=place.model,
+                greeting=place.greeting,
+            )
+        )
 
     def use_strategy(self, name: str) -> None:
         """Switch the strategy of the current chat."""
@@ -443,7 +540,9 @@ class RoleApp(App[RoleLLMError]):
             if path:
                 self.notify(plain(f"Written to {path}."), markup=False)
 
-        self.push_screen(ExportScreen(self.transcript, summary, summary.title), notify_written)
+        self.push_screen(
+            ExportScreen(self.transcript, summary, summary.title or summary.last), notify_written
+        )
 
     def _go_on_with_scene(self, conversation: str, message: str | None = None) -> None:
         def find_scene() -> tuple[LoadedScene, int]:

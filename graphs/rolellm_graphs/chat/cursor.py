@@ -54,6 +54,11 @@ class ConversationCursor(ABC):
         """All messages of this conversation, on every branch, in chronological order."""
         return self._transcript.messages(self.conversation) if self.conversation else []
 
+    @property
+    def transcript(self) -> Transcript:
+        """The transcript that stores the conversation."""
+        return self._transcript
+
     def branches(self) -> dict[str, str | None]:
         """Each branch's name and the message that it points to, oldest branch first."""
         return self._transcript.branches(self.conversation) if self.conversation else {}

@@ -5,8 +5,9 @@ source of the history, so the graph needs no checkpointer.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
@@ -89,6 +90,7 @@ class Session(ConversationCursor):
         """
         super().__init__(transcript, conversation)
         self.user_name = user_name
+        self.about_user = about_user
         self._voice_options: dict[str, Any] = {
             "user": user_name,
             "about_user": about_user,
@@ -125,6 +127,11 @@ class Session(ConversationCursor):
     def strategy(self) -> str:
         """The name of the strategy."""
         return self.voice.strategy
+
+    @property
+    def voice_options(self) -> Mapping[str, Any]:
+        """How this conversation's voices are prompted: the user, lorebooks, recall and memories."""
+        return MappingProxyType(self._voice_options)
 
     async def prepare(self) -> None:
         """Load the model now, while the user reads or types.

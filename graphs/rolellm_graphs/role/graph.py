@@ -6,16 +6,23 @@ through `invoke`, `stream` and their async variants.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, messages_from_dict, messages_to_dict
+from langchain_core.messages import (
+    AIMessage,
+    HumanMessage,
+    MessageLikeRepresentation,
+    messages_from_dict,
+    messages_to_dict,
+)
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
+from typing_extensions import ReadOnly, TypedDict
 
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_USER
@@ -41,8 +48,14 @@ class RoleInput(MessagesState, total=False):
     """Timed effects of the lorebook so far, for callers that keep their own state."""
 
 
-_INPUT: type[MessagesState] = RoleInput
-"""Typed as `MessagesState`, because most callers pass only messages."""
+class SaidMessages(TypedDict):
+    """What type checkers require of the input: messages in any form that `add_messages` reads."""
+
+    messages: ReadOnly[Sequence[MessageLikeRepresentation]]
+
+
+_INPUT = cast("type[SaidMessages]", RoleInput)
+"""`RoleInput` describes the input to Studio; most callers pass only messages, often as pairs."""
 
 
 class RoleState(MessagesState):
@@ -65,7 +78,7 @@ class RoleOutput(MessagesState):
     lore: dict[str, Any]
 
 
-RoleGraph = CompiledStateGraph[RoleState, RoleContext, MessagesState, RoleOutput]
+RoleGraph = CompiledStateGraph[RoleState, RoleContext, SaidMessages, RoleOutput]
 
 
 def role_graph(

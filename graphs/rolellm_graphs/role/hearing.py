@@ -42,7 +42,23 @@ def as_heard(
         MessageError: another speaker's message contains a picture, a sound or a file.
     """
     own = {persona.id, persona.name, agent}
-    form = SAY.shown_form(persona.language)
+    return heard_by(own, messages, user=user, form=SAY.shown_form(persona.language))
+
+
+def heard_by(
+    own: Set[str | None], messages: Sequence[BaseMessage], *, user: str, form: str
+) -> list[BaseMessage]:
+    """The messages as the speaker with these names hears them; see `as_heard`.
+
+    Args:
+        own: the names of the speaker who hears them.
+        messages: of all speakers, in order.
+        user: the display name of the person who talks with the speaker.
+        form: how another speaker's words are written, with `{name}` and `{text}`.
+
+    Raises:
+        MessageError: another speaker's message contains a picture, a sound or a file.
+    """
     heard: list[BaseMessage] = []
     among_others = False  # whether the last turn has words of other speakers
     for message in _meant_for(messages, own):
@@ -117,7 +133,7 @@ def _is_own(message: AIMessage, own: Set[str | None]) -> bool:
 def _said_by(speaker: str, message: BaseMessage, form: str) -> HumanMessage:
     refuse_more_than_words(message)
     text = form.format(name=speaker, text=without_reasoning(message).text.strip())
-    return HumanMessage(text, name=message.name)
+    return HumanMessage(text)
 
 
 def _last_user_turn(messages: Sequence[BaseMessage]) -> int | None:

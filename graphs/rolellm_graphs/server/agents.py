@@ -2,19 +2,19 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from http import HTTPStatus
 from threading import Lock
 from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
 
-from rolellm_agents.errors import SceneError
+from rolellm_agents.errors import SceneError, SettingsError
 from rolellm_agents.models.server_details import ServerDetails
 from rolellm_agents.persona import Persona, list_personas
 from rolellm_agents.prompting.default_strategy import default_strategy
 from rolellm_agents.scene import LoadedScene, list_scenes, load_scene, without_models
-from rolellm_agents.text import one_line
+from rolellm_agents.text import did_you_mean, one_line
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.server.abilities import abilities_of, context_of, details_of
 from rolellm_graphs.server.answers import Agent
@@ -50,7 +50,11 @@ class Agents:
     """
 
     def __init__(self, options: ServerOptions) -> None:
-        """Create an empty cache; no model is loaded."""
+        """Create an empty cache; no model is loaded.
+
+        Raises:
+            SettingsError: the options offer a persona or scene that does not exist.
+        """
         self._options = options
         self._since = int(time.time())
         self._memory = SceneMemory()
@@ -61,11 +65,37 @@ class Agents:
         self._personas: dict[str, Persona] = {}
         self._scenes: dict[str, str] = {}
         self.reload()
+        for name in options.offered:
+            if name not in self.names:
+                known = [*(found.persona.id for found in list_personas().found)]
+                known += [f"{SCENE}{found.scene.id}" for found in list_scenes()[0]]
+                raise SettingsError(
+                    f"There is no persona or scene {one_line(name, 80)!r}{did_you_mean(name, known)}; "
+                    "“rolellm persona list” and “rolellm scene list” show all."
+                )
+
+    @property
+    def personas(self) -> Mapping[str, Persona]:
+        """The offered personas by their ids."""
+        return self._personas
+
+    @property
+    def scenes(self) -> Mapping[str, str]:
+        """The titles of the offered scenes by their ids."""
+        return self._scenes
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the offered personas and scenes."""
+        return [*self._personas, *(f"{SCENE}{scene}" for scene in self._scenes)]
 
     def reload(self) -> None:
         """Reload the lists of personas and scenes, and rebuild edited personas."""
-        personas = {found.persona.id: found.persona for found in list_personas().found}
-        scenes = {found.scene.id: found.scene.title for found in list_scenes()[0]}
+        personas = {one.persona.id: one.persona for one in list_personas().found}
+        scenes = {one.scene.id: one.scene.title for one in list_scenes()[0]}
+        if offered := self._options.offered:
+            personas = {name: one for name, one in personas.items() if name in offered}
+            scenes = {name: title for name, title in scenes.items() if f"{SCENE}{name}" in offered}
         with self._lock:
             if (personas, scenes) != (self._personas, self._scenes):
                 self._personas, self._scenes = personas, scenes
@@ -136,6 +166,11 @@ class Agents:
                 self._details[name] = details_of(name)
             return self._models[name]
 
+    def persona_named(self, name: str) -> str | None:
+        """The id of the persona with a display name."""
+        found = (persona.id for persona in self._personas.values() if persona.name == name)
+        return next(found, None)
+
     def find(self, name: AgentName) -> Agent:
         """The agent of a name.
 
@@ -167,13 +202,15 @@ class Agents:
             case kind:
                 spec = name.model or self._options.models[0]
                 model = self.model(spec)
-                make = plain_agent if kind == PLAIN else card_agent
-                return make(model, tools=self._tools(spec, model), max_tokens=self._options.max_tokens)
+                limits: Any = {"tools": self._tools(spec, model), "max_tokens": self._options.max_tokens}
+                if kind == PLAIN:
+                    return plain_agent(model, **limits)
+                return card_agent(model, user=self._options.user, **limits)
 
     def _persona(self, name: AgentName) -> Agent:
         persona = self._personas.get(name.id)
         if persona is None:
-            raise unknown_agent(name.id, [*self._personas, *(f"{SCENE}{scene}" for scene in self._scenes)])
+            raise unknown_agent(name.id, self.names)
         spec = name.model or self._options.models[0]
         model = self.model(spec)
         return persona_agent(

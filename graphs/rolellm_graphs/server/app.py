@@ -3,8 +3,8 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -14,30 +14,25 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, PlainTextResponse
 
 from rolellm_agents.models.local import load_model
-from rolellm_agents.prompting.default_strategy import default_strategy
-from rolellm_agents.prompting.strategies import get_strategy
 from rolellm_agents.recall.embeddings import get_embeddings
 from rolellm_graphs.server import limits
 from rolellm_graphs.server.access_log import AccessLog
-from rolellm_graphs.server.agents import Agents
-from rolellm_graphs.server.answers import Agent, WholeAnswer, whole_answer
-from rolellm_graphs.server.api_keys import KeyRing, given_keys
-from rolellm_graphs.server.client_tasks import is_client_task
+from rolellm_graphs.server.answers import Agent, WholeAnswer
 from rolellm_graphs.server.clients import Clients
-from rolellm_graphs.server.concurrency import Admission, ConcurrencyLimit
-from rolellm_graphs.server.connection import GoneError, gone_response, while_connected
+from rolellm_graphs.server.concurrency import ConcurrencyLimit
+from rolellm_graphs.server.connection import GoneError, gone_response
 from rolellm_graphs.server.current_request import HEADER as REQUEST_ID
 from rolellm_graphs.server.current_request import RequestIds
 from rolellm_graphs.server.docs_page import add_docs_page
 from rolellm_graphs.server.embeddings import add_embeddings
-from rolellm_graphs.server.failures import ApiError, UnexpectedErrors, add_error_handlers
-from rolellm_graphs.server.metrics import Metrics
-from rolellm_graphs.server.names import PLAIN, AgentName, agent_named
+from rolellm_graphs.server.failures import UnexpectedErrors, add_error_handlers
+from rolellm_graphs.server.names import agent_named
 from rolellm_graphs.server.options import ServerOptions
 from rolellm_graphs.server.response_events import ResponseEvents
 from rolellm_graphs.server.response_wire import ResponseRequest, response_object
-from rolellm_graphs.server.streams import StreamedAnswer, chat_chunks, stream_response, text_chunks
-from rolellm_graphs.server.whole_answers import answers, total_usage
+from rolellm_graphs.server.service import Service
+from rolellm_graphs.server.streams import chat_chunks, stream_response, text_chunks
+from rolellm_graphs.server.whole_answers import total_usage
 from rolellm_graphs.server.wire import (
     AnswerMessage,
     ChatChoice,
@@ -72,23 +67,33 @@ _PATHS = (
 )
 
 
-def create_app(options: ServerOptions | None = None) -> FastAPI:
+Interface = Callable[[FastAPI, Service], None]
+"""Adds the paths of a protocol to an application."""
+
+
+def create_app(
+    options: ServerOptions | None = None, interfaces: Sequence[Interface] | None = None
+) -> FastAPI:
     """Create the application, which any ASGI server can run.
 
     Args:
         options: the server's options; None uses the defaults, for clients on this machine only.
+        interfaces: the protocols that it speaks; None for OpenAI's API alone.
 
     Raises:
         ModelError: the first model or the embeddings cannot be used, or a name is unknown.
         SettingsError: the strategy is unknown, or an API key or the file of keys cannot be used.
     """
     options = options or ServerOptions()
-    service = _Service(options)
+    service = Service(options)
 
     @asynccontextmanager
     async def ready(_: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(load_model, service.agents.model())
-        yield
+        async with AsyncExitStack() as running:
+            for begin in service.while_running:
+                await running.enter_async_context(begin())
+            yield
 
     app = FastAPI(
         title="RoleLLM Agents",
@@ -101,65 +106,26 @@ def create_app(options: ServerOptions | None = None) -> FastAPI:
     )
     app.state.agents = service.agents
     add_docs_page(app)
-    _add_paths(app, service)
-    add_embeddings(app, {name: get_embeddings(name) for name in options.embeddings})
+    for add in (openai_interface,) if interfaces is None else interfaces:
+        add(app, service)
+    _add_state(app, service)
     add_error_handlers(app)
     _add_limits(app, service)
     return app
 
 
-def _check_strategies(options: ServerOptions) -> None:
-    """Check at startup for errors that every answer would raise."""
-    if options.strategy is not None:
-        get_strategy(options.strategy)
-        return
-    for model in options.models:
-        default_strategy(model)
+def openai_interface(app: FastAPI, service: Service) -> None:
+    """Add the paths of OpenAI's API.
 
-
-class _Service:
-    """State that the routes share."""
-
-    def __init__(self, options: ServerOptions) -> None:
-        self.options = options
-        self.metrics = Metrics()
-        self.admission = Admission(
-            concurrent=options.concurrent,
-            queue=options.queue,
-            queue_seconds=options.queue_seconds,
-            metrics=self.metrics,
-        )
-        keys = given_keys(options.api_keys)
-        self.keys = KeyRing(keys, options.key_file) if options.asks_for_keys else None
-        _check_strategies(options)
-        self.agents = Agents(options)
-        self.agents.model()
-
-    async def agent(self, body: GenerationRequest, request: Request) -> Agent:
-        name = agent_named(body.model, request.headers, self.options.models)
-        if self.options.plain_tasks and isinstance(body, ChatRequest) and is_client_task(body.messages):
-            name = AgentName(PLAIN, "plain", strategy=None, model=name.model, seat=None)
-        if name.kind == "scene" and body.n > 1:
-            raise ApiError(400, "A scene returns one answer; leave out n.", param="n")
-        if body.stream and body.n > 1:
-            raise ApiError(400, "A stream returns one answer; leave out n or stream.", param="n")
-        return await asyncio.to_thread(self.agents.find, name)
-
-    def streamed_answer(self, agent: Agent, body: ChatRequest) -> StreamedAnswer:
-        seconds = self.options.answer_seconds
-        return StreamedAnswer(agent, body, seconds=seconds, metrics=self.metrics)
-
-    async def complete_answers(
-        self, agent: Agent, body: ChatRequest, request: Request
-    ) -> list[WholeAnswer]:
-        seconds = self.options.answer_seconds
-        work = answers(agent, body, seconds=seconds, metrics=self.metrics)
-        return [whole_answer(parts) for parts in await while_connected(request.receive, work)]
-
-
-def _add_paths(app: FastAPI, service: _Service) -> None:
+    Raises:
+        ModelError: the embeddings cannot be used.
+    """
     _add_answering(app, service)
+    _add_models(app, service)
+    add_embeddings(app, {name: get_embeddings(name) for name in service.options.embeddings})
 
+
+def _add_models(app: FastAPI, service: Service) -> None:
     @app.get("/v1/models", summary="Personas and scenes")
     def models() -> ModelList:
         service.agents.reload()
@@ -171,6 +137,8 @@ def _add_paths(app: FastAPI, service: _Service) -> None:
         await asyncio.to_thread(service.agents.find, name)
         return service.agents.card(name)
 
+
+def _add_state(app: FastAPI, service: Service) -> None:
     @app.get("/health", summary="Whether it answers")
     async def health() -> Health:
         return Health(
@@ -184,7 +152,7 @@ def _add_paths(app: FastAPI, service: _Service) -> None:
         return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
-def _add_answering(app: FastAPI, service: _Service) -> None:
+def _add_answering(app: FastAPI, service: Service) -> None:
     @app.post("/v1/chat/completions", summary="Answer a conversation", response_model=ChatCompletion)
     async def chat(body: ChatRequest, request: Request, head: _Head) -> Response:
         agent = await service.agent(body, request)
@@ -281,12 +249,12 @@ def _with_dropped(headers: dict[str, str], answered: WholeAnswer) -> dict[str, s
     return {**headers, _DROPPED: str(dropped)} if dropped else headers
 
 
-def _add_limits(app: FastAPI, service: _Service) -> None:
+def _add_limits(app: FastAPI, service: Service) -> None:
     """Add middleware; the last one runs first."""
     options = service.options
     app.add_middleware(limits.UntypedJson)
     app.add_middleware(UnexpectedErrors)
-    app.add_middleware(ConcurrencyLimit, admission=service.admission)
+    app.add_middleware(ConcurrencyLimit, admission=service.admission, admitting=service.admitting)
     app.add_middleware(
         limits.BodyLimit,
         size=options.body_bytes,

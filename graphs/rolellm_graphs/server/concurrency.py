@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Hashable
+from collections.abc import AsyncIterator, Callable, Collection, Hashable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
 
@@ -110,14 +110,24 @@ class ConcurrencyLimit:
     still being sent.
     """
 
-    def __init__(self, app: ASGIApp, admission: Admission) -> None:
-        """Wrap an application."""
+    def __init__(self, app: ASGIApp, admission: Admission, admitting: Collection[str] = ()) -> None:
+        """Wrap an application.
+
+        Args:
+            app: the application.
+            admission: the queue.
+            admitting: beginnings of paths whose requests do not wait here, because their answers wait for
+                a place themselves. Otherwise the request that cancels an answer would wait behind it.
+        """
         self._app = app
         self._admission = admission
+        self._admitting = admitting
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on when it is admitted, or reject it."""
         if scope["type"] != "http" or scope["method"] != "POST":
+            return await self._app(scope, receive, send)
+        if scope["path"].startswith(tuple(self._admitting)):
             return await self._app(scope, receive, send)
         arrived = await receive()
         async with AsyncExitStack() as stack:

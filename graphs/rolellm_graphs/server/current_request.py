@@ -25,8 +25,7 @@ class RequestIds:
         """Pass the request on."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        scope[_ID] = f"req_{secrets.token_hex(12)}"
-        _scope.set(scope)
+        begin_request(scope)
 
         async def named(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -34,6 +33,12 @@ class RequestIds:
             await send(message)
 
         return await self._app(scope, receive, named)
+
+
+def begin_request(scope: Scope) -> None:
+    """Note the request that this task answers from now on; it gets an id unless it has one."""
+    scope.setdefault(_ID, f"req_{secrets.token_hex(12)}")
+    _scope.set(scope)
 
 
 def request_id() -> str:

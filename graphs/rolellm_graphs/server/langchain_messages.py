@@ -36,18 +36,18 @@ def has_function_messages(messages: Sequence[ChatMessage]) -> bool:
 def _converted(message: ChatMessage, *, tools: bool) -> BaseMessage | None:
     match message.role:
         case "user":
-            return HumanMessage(message.text)
+            return HumanMessage(message.text, name=message.name)
         case "assistant":
             calls = (message.tool_calls or []) if tools else []
             # A message that was only a call of a tool or of a function, which is its former name.
             is_empty = not message.text and not calls and message.has_calls
-            return None if is_empty else AIMessage(message.text, **_calls(calls))
+            return None if is_empty else AIMessage(message.text, name=message.name, **_calls(calls))
         case "tool":
             return ToolMessage(message.text, tool_call_id=message.tool_call_id or "") if tools else None
         case "function":
             return None
         case _:
-            return SystemMessage(message.text)
+            return SystemMessage(message.text, name=message.name)
 
 
 def _calls(calls: Sequence[ToolCall]) -> dict[str, Any]:

@@ -23,6 +23,8 @@ class ServerOptions:
 
     models: tuple[str, ...] = (DEFAULT_MODEL,)
     """Offered specs; the first is the default."""
+    offered: tuple[str, ...] = ()
+    """The offered personas and, after `scene:`, scenes; all when empty."""
     strategy: str | None = None
     """Default strategy of personas; None for the model's preferred strategy. A scene has its own."""
     user: str = DEFAULT_USER

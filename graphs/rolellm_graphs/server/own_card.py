@@ -19,6 +19,8 @@ _MACRO: Final = re.compile(r"(\{\{[^{}]*\}\}|<USER>|<BOT>)", re.IGNORECASE)
 _CHARACTER: Final = ("{{char}}", "<bot>")
 _SEPARATORS: Final = re.compile(r"\s*\[(?:Example Chat|Start a new (?:group )?chat)\]\s*", re.IGNORECASE)
 """Messages with which SillyTavern announces example dialogues and the conversation."""
+_SPEAKER: Final = re.compile(r"(?:[^\n:]{1,100}: )?")
+"""In a group, SillyTavern writes the speaker in front of each line of an example dialogue."""
 
 
 def own_card_remover(persona: Persona) -> Callable[[Sequence[BaseMessage]], list[BaseMessage]]:
@@ -32,7 +34,7 @@ def own_card_remover(persona: Persona) -> Callable[[Sequence[BaseMessage]], list
     texts = (card.description, card.examples, card.personality, card.scenario)
     patterns = [_pattern(text, persona.name) for text in texts if text.strip()]
     lines = [
-        _pattern(text, persona.name)
+        re.compile(_SPEAKER.pattern + _pattern(text, persona.name).pattern)
         for pair in persona.demonstrations
         for text in (str(pair.user), str(pair.reply))
     ]

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.files.ports import is_loopback, listen
 from rolellm_agents.models.local import load_model
-from rolellm_graphs.server.app import create_app
+from rolellm_graphs.server.app import Interface, create_app, openai_interface
 from rolellm_graphs.server.log_settings import log_settings
 from rolellm_graphs.server.options import ServerOptions
 from rolellm_graphs.server.protocol import HEAD_BYTES, ConnectionLimits, protocol_behind
@@ -27,6 +27,8 @@ _HERE: Final = ("localhost", "127.0.0.1", "[::1]")
 async def serve(
     options: ServerOptions,
     *,
+    interfaces: Sequence[Interface] = (openai_interface,),
+    base: str = "/v1",
     host: str = "127.0.0.1",
     port: int | None = None,
     certificate: Path | None = None,
@@ -38,6 +40,8 @@ async def serve(
 
     Args:
         options: the server's options.
+        interfaces: the protocols that the server speaks.
+        base: the path of the URL for clients.
         host: a host name or address of this machine.
         port: None uses 8000 or the next free port; 0 uses any free port.
         certificate: a PEM file with the certificate chain for HTTPS; None serves HTTP.
@@ -58,11 +62,11 @@ async def serve(
         # asyncio does so only for sockets that say they are TCP's. Without it the end of an answer waits
         # for the client's delayed acknowledgement: 40 ms of each request.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        url = _url("https" if tls else "http", host, listener)
+        url = _url("https" if tls else "http", host, listener) + base
         if not options.asks_for_keys or options.hosts:
             named = (name.lower().rstrip(".") for name in options.hosts)
             options = replace(options, hosts=(*_HERE, host.lower(), *named))
-        app = await asyncio.to_thread(create_app, options)
+        app = await asyncio.to_thread(create_app, options, interfaces)
         await asyncio.to_thread(load_model, app.state.agents.model())
         config = server_config(
             app,
@@ -150,4 +154,4 @@ class _NotifyingServer(uvicorn.Server):
 
 def _url(scheme: str, host: str, listener: socket.socket) -> str:
     name = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{name}:{listener.getsockname()[1]}/v1"
+    return f"{scheme}://{name}:{listener.getsockname()[1]}"

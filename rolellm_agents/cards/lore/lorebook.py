@@ -35,6 +35,7 @@ Position = Literal[
     "outlet",
 ]
 Role = Literal["system", "user", "assistant"]
+LorebookFormat = Literal["card", "world", "agnai", "risu", "novelai"]
 MatchSource = Literal[
     "persona_description",
     "character_description",
@@ -142,29 +143,49 @@ def read_lorebook(document: Json) -> Lorebook:
         CardError: the object is not a lorebook, or has too many entries.
     """
     book = mapping(document)
+    for key in lorebook_place(document):
+        book = mapping(book.get(key))
+    form = lorebook_format(book)
+    return _book(book, items(book.get("data" if form == "risu" else "entries")), _READERS[form])
+
+
+def lorebook_place(document: Json) -> tuple[str, ...]:
+    """The keys that lead to the lorebook in a JSON object; none if the object is the lorebook.
+
+    Raises:
+        CardError: the object is a card without a lorebook.
+    """
+    book = mapping(document)
     data = mapping(book.get("data"))
     if "character_book" in data or "character_book" in book:
+        place = ("data", "character_book") if data else ("character_book",)
         inner = mapping((data or book).get("character_book"))
         if inner:
-            return read_lorebook(inner)
+            return (*place, *lorebook_place(inner))
         raise CardError("The card has no lorebook; name a card or a file that has one.")
     if text(book.get("spec")).startswith("lorebook") and data:
-        return read_lorebook(data)
+        return ("data", *lorebook_place(data))
+    return ()
+
+
+def lorebook_format(book: Mapping[str, Json]) -> LorebookFormat:
+    """The format of a lorebook's entries.
+
+    Raises:
+        CardError: it has no entries.
+    """
     if book.get("type") == "risu":
-        return _book(book, items(book.get("data")), _risu_entry)
+        return "risu"
     if "entries" not in book:
         raise CardError(
             "This is not a lorebook: it has no “entries”; give a card, a lorebook or a world-info file."
         )
-    entries = items(book["entries"])
-    first = mapping(next(iter(entries), {}))
+    first = mapping(next(iter(items(book["entries"])), {}))
     if "lorebookVersion" in book:
-        return _book(book, entries, _novelai_entry)
+        return "novelai"
     if "keywords" in first or "entry" in first:
-        return _book(book, entries, _agnai_entry)
-    if "key" in first or "uid" in first:
-        return _book(book, entries, _world_entry)
-    return _book(book, entries, _card_entry)
+        return "agnai"
+    return "world" if "key" in first or "uid" in first else "card"
 
 
 def _book(
@@ -217,7 +238,7 @@ def _card_entry(raw: Mapping[str, Json], uid: str) -> LoreEntry:
         position=position,
         case_sensitive=maybe_flag(raw.get("case_sensitive", more.get("case_sensitive"))),
         raw=raw,
-        **_fine_settings(more, _CARD_KEYS),
+        **_fine_settings(more, CARD_KEYS),
     )
 
 
@@ -237,7 +258,7 @@ def _world_entry(raw: Mapping[str, Json], uid: str) -> LoreEntry:
         position=_by_number(POSITIONS, raw.get("position"), "before_char"),
         case_sensitive=maybe_flag(raw.get("caseSensitive")),
         raw=raw,
-        **_fine_settings(raw, _WORLD_KEYS),
+        **_fine_settings(raw, WORLD_KEYS),
     )
 
 
@@ -286,7 +307,15 @@ def _novelai_entry(raw: Mapping[str, Json], uid: str) -> LoreEntry:
     )
 
 
-_CARD_KEYS = {
+_READERS: Mapping[LorebookFormat, Callable[[Mapping[str, Json], str], LoreEntry | None]] = {
+    "card": _card_entry,
+    "world": _world_entry,
+    "agnai": _agnai_entry,
+    "risu": _risu_entry,
+    "novelai": _novelai_entry,
+}
+
+CARD_KEYS = {
     "depth": "depth",
     "role": "role",
     "outlet": "outlet_name",
@@ -315,8 +344,8 @@ _CARD_KEYS = {
 }
 """Our names of SillyTavern's finer settings, and those it gives them in a card's `extensions`."""
 
-_WORLD_KEYS = {
-    **{ours: theirs for ours, theirs in _CARD_KEYS.items() if "_" not in theirs},
+WORLD_KEYS = {
+    **{ours: theirs for ours, theirs in CARD_KEYS.items() if "_" not in theirs},
     "outlet": "outletName",
     "whole_words": "matchWholeWords",
     "scan_depth": "scanDepth",

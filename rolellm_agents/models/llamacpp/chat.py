@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import LangSmithParams, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, model_validator
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.fitting import fit_messages
@@ -25,6 +25,7 @@ from rolellm_agents.models.llamacpp.engine.jobs import PrefillJob
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 from rolellm_agents.models.llamacpp.engine.token_stream import AsyncTokenStream, TokenStream
 from rolellm_agents.models.llamacpp.files.gguf import check_gguf, identity
+from rolellm_agents.models.llamacpp.keywords import check_fields, check_options
 from rolellm_agents.models.llamacpp.loaded import LoadedModel, LoadSettings, cacheable_tokens, shared_model
 from rolellm_agents.models.llamacpp.model import LlamaModel
 from rolellm_agents.models.llamacpp.structured import Method, grammar_of, structured
@@ -97,6 +98,13 @@ class ChatLlamaCpp(StreamedChatModel):
 
     _loaded: LoadedModel | None = PrivateAttr(default=None)
     _adapter: str | None = PrivateAttr(default=None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_known_fields(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            check_fields(given, cls.model_fields)
+        return given
 
     def model_post_init(self, context: Any, /) -> None:
         """Check that the files are GGUF files.
@@ -173,6 +181,17 @@ class ChatLlamaCpp(StreamedChatModel):
             adapter=self._adapter,
         )
 
+    if not TYPE_CHECKING:  # type checkers see LangChain's own signature: the class it returns is private
+
+        def bind(self, **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+            """Bind keyword arguments of calls.
+
+            Raises:
+                ModelError: a call has no such argument.
+            """
+            check_options(kwargs, _SAMPLING)
+            return super().bind(**kwargs)
+
     def with_structured_output(
         self,
         schema: dict[str, Any] | type | None = None,
@@ -247,6 +266,7 @@ class ChatLlamaCpp(StreamedChatModel):
     def _answer(
         self, messages: list[BaseMessage], stop: list[str] | None, options: dict[str, Any]
     ) -> ReasonedAnswer:
+        check_options(options, _SAMPLING)
         _refuse_media(messages, self.model_path.name)
         loaded = self.load()
         sampling = self._sampling(stop, options)

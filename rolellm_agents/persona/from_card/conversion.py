@@ -92,8 +92,8 @@ def card_of(persona: Persona, image: bytes | None, files: Mapping[str, bytes]) -
 
 def greetings_of(persona: Persona) -> tuple[str, ...]:
     """The persona's greeting and the alternative greetings of its card."""
-    document = mapping(mapping(persona.extensions.get(CARD)).get("document"))
-    alternates = Card(document).greetings[1:] if document else ()
+    card = kept_card(persona)
+    alternates = card.greetings[1:] if card else ()
     return tuple(greeting for greeting in (persona.greeting, *alternates) if greeting.strip())
 
 
@@ -146,10 +146,16 @@ def with_macros(persona: Persona, user: str) -> Persona:
     )
 
 
+def kept_card(persona: Persona) -> Card | None:
+    """The card that the persona was imported from; None for a persona without one."""
+    document = mapping(mapping(persona.extensions.get(CARD)).get("document"))
+    return Card(document) if document else None
+
+
 def char_name(persona: Persona) -> str:
     """The value of `{{char}}`: the card's nickname, or the persona's name."""
-    document = mapping(mapping(persona.extensions.get(CARD)).get("document"))
-    return (Card(document).char_name if document else "") or persona.name
+    card = kept_card(persona)
+    return (card.char_name if card else "") or persona.name
 
 
 def _labelled(label: str, words: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ import sys
 import typer
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_tui.cli import bench, serve
+from rolellm_tui.cli import bench, mcp, serve
 from rolellm_tui.cli.chat import chat, history, recall, say
 from rolellm_tui.cli.data import app as data
 from rolellm_tui.cli.doctor import doctor
@@ -46,6 +46,7 @@ app.add_typer(persona.app)
 app.add_typer(scene.app)
 app.command("recall")(recall.recall)
 app.add_typer(serve.app)
+app.command("mcp")(mcp.mcp)
 app.add_typer(models.app)
 app.add_typer(history.app)
 app.add_typer(data.app)

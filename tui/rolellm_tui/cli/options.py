@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rolellm_agents.recall import RecallOptions
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.chat.session import Session
+    from rolellm_tui.sessions import OpenSession
 
 ModelOption = Annotated[
     str | None,
@@ -181,6 +182,48 @@ def open_session(
         recall=recall_options(settings, method=options.recall, embeddings=options.embeddings),
         remember=settings.remember if options.remember is None else options.remember,
     )
+
+
+_OVERRIDING = {
+    "model": ("model", "--model"),
+    "strategy": ("strategy", "--strategy"),
+    "temperature": ("temperature", "--temperature"),
+    "max_tokens": ("max_tokens", "--max-tokens"),
+    "recall_method": ("recall", "--recall"),
+    "embeddings": ("embeddings", "--embeddings"),
+    "remember": ("remember", "--remember"),
+}
+"""Settings that an option overrides: the field of `SessionOptions` and the option's name."""
+
+
+def overriding(options: SessionOptions) -> dict[str, tuple[str, object]]:
+    """The settings that the command line overrides: each with the option and its value."""
+    return {
+        setting: (flag, value)
+        for setting, (field, flag) in _OVERRIDING.items()
+        if (value := getattr(options, field)) is not None
+    }
+
+
+def overriding_flags(options: SessionOptions) -> dict[str, str]:
+    """The settings that the command line overrides, each with the option."""
+    return {setting: flag for setting, (flag, _) in overriding(options).items()}
+
+
+def session_opener(transcript: "Transcript", options: SessionOptions) -> "OpenSession":
+    """A function that opens sessions, each with a strategy and a model of its own if they are given."""
+
+    def open_with(
+        persona: "Persona",
+        conversation: str | None,
+        *,
+        strategy: str | None = None,
+        model: str | None = None,
+    ) -> "Session":
+        given = replace(options, strategy=strategy or options.strategy, model=model or options.model)
+        return open_session(persona, transcript, given, conversation=conversation)
+
+    return open_with
 
 
 def cast_with(named: list[str] | None) -> "list[Persona]":

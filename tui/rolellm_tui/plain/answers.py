@@ -1,10 +1,12 @@
 """Printing of answers in plain mode."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 
 from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.transcript import Message
 from rolellm_graphs.chat.session import Session
+from rolellm_graphs.chat.voice import Voice
 from rolellm_graphs.events import Event, MessageDone, Prompted, TokenDelta, TurnFailed, Waiting
 from rolellm_tui.output import StreamedText, complain
 from rolellm_tui.plain.background import BackgroundLoop
@@ -24,6 +26,46 @@ class Answers:
         self._loop = loop
         self._prompted: Prompted | None = None
         self._answer: str | None = None
+        self.is_complete = True
+        """Whether the last answer is complete: it was not stopped and did not fail."""
+
+    def suggested_line(self) -> str:
+        """The user's next line as the model writes it.
+
+        Raises:
+            RoleLLMError: the model cannot answer.
+        """
+        return self._loop.wait_for(self._loop.begin(self._suggest())).strip()
+
+    def compared(self, voices: Sequence[Voice]) -> list[Message | str]:
+        """Let several voices answer the last line; their answers in order, or why there is none.
+
+        Raises:
+            RoleLLMError: there is nothing to answer.
+        """
+        compared = self._loop.begin(self._compare(voices))
+        try:
+            answers = self._loop.wait_for(compared)
+        except KeyboardInterrupt:
+            self._loop.call(self._session.cancel)
+            answers = self._loop.wait_for(compared)
+        self._loop.begin(self._prepare_next())
+        return answers
+
+    async def _compare(self, voices: Sequence[Voice]) -> list[Message | str]:
+        answers: list[Message | str] = ["It was stopped."] * len(voices)
+        async with aclosing(self._session.compare("", voices)) as events:
+            async for one in events:
+                match one.event:
+                    case MessageDone(message=message):
+                        answers[one.place] = message
+                    case TurnFailed(error=error):
+                        answers[one.place] = str(error)
+        return answers
+
+    async def _suggest(self) -> str:
+        async with aclosing(self._session.suggest_line()) as chunks:
+            return "".join([chunk async for chunk in chunks])
 
     def get_ready(self) -> None:
         """Load the model and prefill the prompt in the background."""
@@ -80,10 +122,12 @@ class Answers:
                         shown.print_part(printed)
                         self._answer, speaking = event.message, True
                     case MessageDone(message=message) if speaking:
+                        self.is_complete = message.status == "complete"
                         shown.end(f" ({message.ending})" if message.ending else "")
                     case Waiting():
                         complain(str(event))
                     case TurnFailed(error=error):
+                        self.is_complete = False
                         if speaking:
                             shown.end()
                         complain(str(error))

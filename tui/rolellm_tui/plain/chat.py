@@ -7,36 +7,67 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.models.reasoning import REASONING
+from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.text import plain, replace_surrogates
-from rolellm_agents.transcript import Message, Transcript
+from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
 from rolellm_tui.output import complain, print_text
 from rolellm_tui.plain import lines
 from rolellm_tui.plain.answers import Answers
 from rolellm_tui.plain.background import BackgroundLoop
-from rolellm_tui.plain.commands import ALL, CLEAR, Command, Name, help_lines, parse
+from rolellm_tui.sessions import OpenSession
+from rolellm_tui.slash.commands import ALL, CLEAR, Command, Name, help_lines, parse
+from rolellm_tui.slash.comparing import voices_to_compare
+from rolellm_tui.slash.exporting import export_by_name
+from rolellm_tui.slash.moves import (
+    NO_THOUGHTS,
+    begin_branch,
+    choose_branch,
+    choose_swipe,
+    last_answer,
+    numbered_conversation,
+    numbered_message,
+    step_back,
+    step_forward,
+    with_numbered_greeting,
+)
+from rolellm_tui.slash.own import NO_REST, OwnCommand, OwnRun, called, own_commands, own_help_lines
+from rolellm_tui.slash.settings import change_setting, setting_lines
 
 
-def talk_plainly(session: Session, transcript: Transcript, *, first: str = "") -> None:
+def talk_plainly(
+    persona: Persona,
+    session: Session,
+    transcript: Transcript,
+    reopen: OpenSession,
+    *,
+    first: str = "",
+    overridden: Mapping[str, str] | None = None,
+) -> None:
     """Talk until /quit, Ctrl-D, or Ctrl-C without a running answer.
 
     SIGTERM exits with 143; a partial answer is saved.
 
     Args:
+        persona: the persona as it was opened; the session's own has macros that are already filled.
         session: the conversation.
         transcript: the transcript that stores the conversation.
+        reopen: opens sessions for the commands that change persona, model or strategy.
+        overridden: the settings that options of the command override, with the options.
         first: a line that the user has given with the command; empty for none.
     """
     try:
         with _ended_by_signals(), BackgroundLoop() as loop:
-            _talk(session, transcript, loop, first)
+            _talk(PlainChat(persona, session, transcript, reopen, loop, overridden or {}), session, first)
     except SystemExit:
         # Not before the loop has ended: until then, an answer may print words.
         if sys.stdout.isatty():
@@ -44,8 +75,7 @@ def talk_plainly(session: Session, transcript: Transcript, *, first: str = "") -
         raise
 
 
-def _talk(session: Session, transcript: Transcript, loop: BackgroundLoop, first: str) -> None:
-    chat = PlainChat(session, transcript, Answers(session, loop))
+def _talk(chat: "PlainChat", session: Session, first: str) -> None:
     _prepare_input(session)
     try:
         chat.open()
@@ -65,11 +95,27 @@ def _talk(session: Session, transcript: Transcript, loop: BackgroundLoop, first:
 class PlainChat:
     """The commands of plain mode; most of them only print."""
 
-    def __init__(self, session: Session, transcript: Transcript, answers: Answers) -> None:
+    def __init__(
+        self,
+        persona: Persona,
+        session: Session,
+        transcript: Transcript,
+        reopen: OpenSession,
+        loop: BackgroundLoop,
+        overridden: Mapping[str, str],
+    ) -> None:
         """Create a conversation in plain mode; `open` prints its start."""
+        self._persona = persona
+        self._overridden = overridden
         self._session = session
         self._transcript = transcript
-        self._answers = answers
+        self._reopen = reopen
+        self._loop = loop
+        self._answers = Answers(session, loop)
+        self._own: tuple[OwnCommand, ...] = ()
+        self._stopped: OwnRun | None = None
+        self._options: dict[str, str] = {}
+        """The strategy and the model that commands have chosen."""
         self._commands: dict[Name, Callable[[Command], Iterable[str]]] = {
             "say": self._say,
             "again": self._again,
@@ -78,13 +124,25 @@ class PlainChat:
             "edit": self._edit,
             "undo": self._undo,
             "redo": self._redo,
-            "branch": self._branch,
+            "branch": lambda command: [begin_branch(self._session, command.number)],
             "branches": self._branches,
             "history": lambda _: self._lines_from(1),
             "note": self._note,
             "summary": self._summary,
             "why": self._why,
-            "help": lambda _: help_lines(),
+            "find": self._find,
+            "write": self._write,
+            "new": lambda _: self._go_on(self._persona, None),
+            "strategy": lambda command: self._switch("strategy", command.text),
+            "model": lambda command: self._switch("model", command.text),
+            "talk": self._talk_with,
+            "thoughts": self._thoughts,
+            "greeting": self._greet,
+            "compare": self._compare,
+            "conversations": self._conversations,
+            "export": self._export,
+            "set": self._set,
+            "help": lambda _: [*help_lines(), *own_help_lines(self._own)],
         }
 
     def open(self) -> None:
@@ -94,18 +152,52 @@ class PlainChat:
             print_text(line)
         if note := self._session.voice.prompting.note:
             complain(note)
+        try:
+            self._own = own_commands()
+        except RoleLLMError as error:
+            complain(str(error))
         self._answers.get_ready()
 
     def run_command(self, line: str) -> bool:
         """Run the command of a line; False to quit."""
         try:
-            command = parse(line)
-            if command.name == "quit":
-                return False
-            for text in self._commands[command.name](command):
-                print_text(text)
+            if found := called(line, self._own):
+                return self._run_own(OwnRun(*found))
+            command = parse(line, [own.name for own in self._own])
+            return self._run_rest() if command.name == "rest" else self._run(command)
         except RoleLLMError as error:
             complain(str(error))
+        return True
+
+    def _run_rest(self) -> bool:
+        if self._stopped is None or self._stopped.is_over:
+            raise MessageError(NO_REST)
+        return self._run_own(self._stopped)
+
+    def _run(self, command: Command) -> bool:
+        if command.name == "quit":
+            return False
+        for text in self._commands[command.name](command):
+            print_text(text)
+        return True
+
+    def _run_own(self, run: OwnRun) -> bool:
+        """Run the steps until one fails; a text to put is printed. False to quit."""
+        if run.own.put:
+            print_text(f"Your line: {run.text_to_put(self._session)}")
+        self._stopped = None
+        while not run.is_over:
+            try:
+                self._answers.is_complete = True
+                if not self._run(run.next_command(self._session)):
+                    return False
+            except RoleLLMError as error:
+                self._stopped = run
+                raise run.stopped(str(error)) from error
+            if not self._answers.is_complete:
+                self._stopped = run
+                raise run.stopped()
+            run.done += 1
         return True
 
     # Answers
@@ -128,7 +220,7 @@ class PlainChat:
         return ()
 
     def _edit(self, command: Command) -> Iterable[str]:
-        message = self._message(command.number)
+        message = numbered_message(self._session, command.number)
         later = len(self._session.messages) - command.number
         self._answers.print_answer(self._session.edit(message.id, command.text))
         if message.speaker != USER:
@@ -137,47 +229,94 @@ class PlainChat:
             count = lines.counted(later, "message")
             yield f"The {count} after it stay on the old branch; /undo returns to it."
 
+    def _compare(self, command: Command) -> Iterable[str]:
+        if not command.text:
+            raise MessageError("Name two to four strategies or models, as in /compare zero-shot system.")
+        voices = voices_to_compare(self._session, command.text)
+        compared = self._answers.compared(voices)
+        swipes = [swipe.id for swipe in self._session.swipes(last_answer(self._session).id)]
+        for name, answer in zip(command.text.split(), compared, strict=True):
+            if isinstance(answer, str):
+                yield f"{name} could not answer. {answer}"
+            else:
+                yield f"{swipes.index(answer.id) + 1}. {name}: {answer.text}"
+        yield "The first of them is kept; /swipe with another number keeps that one."
+
+    def _write(self, _: Command) -> Iterable[str]:
+        line = self._answers.suggested_line()
+        return [f"Suggested line: {line}"] if line else ["The model wrote nothing."]
+
+    # Other sessions
+
+    def _switch(self, option: str, name: str) -> Iterable[str]:
+        return self._go_on(self._persona, self._session.conversation, **{option: name})
+
+    def _talk_with(self, command: Command) -> Iterable[str]:
+        persona = load_persona(command.text)
+        earlier = self._transcript.conversations(persona.id)
+        return self._go_on(persona, earlier[0].id if earlier else None)
+
+    def _conversations(self, command: Command) -> Iterable[str]:
+        listed = self._transcript.conversations()
+        if command.number:
+            return self._go_to_conversation(listed, command.number)
+        return lines.conversations(listed, self._session.conversation) or [lines.NO_CONVERSATIONS]
+
+    def _go_to_conversation(self, listed: Sequence[ConversationSummary], number: int) -> Iterable[str]:
+        chosen = numbered_conversation(listed, number)
+        if chosen.persona.startswith(SCENE):
+            raise MessageError(f"Conversation {number} is a scene; “rolellm scene play” plays scenes.")
+        return self._go_on(load_persona(chosen.persona), chosen.id)
+
+    def _set(self, command: Command) -> Iterable[str]:
+        if not command.text:
+            return setting_lines()
+
+        def apply(name: str) -> None:
+            # A new setting takes precedence over what an earlier command has chosen.
+            self._options.pop(name, None)
+            self._go_on(self._persona, self._session.conversation)
+
+        chosen = dict(self._options)
+        try:
+            change_setting(command.text, apply, self._overridden)
+        except RoleLLMError:
+            self._options = chosen
+            raise
+        return ["Saved."]
+
+    def _greet(self, command: Command) -> Iterable[str]:
+        return self._go_on(with_numbered_greeting(self._persona, command.number), None)
+
+    def _go_on(self, persona: Persona, conversation: str | None, **options: str) -> Iterable[str]:
+        """Open another session; the present one stays if that fails."""
+        chosen = {**self._options, **options}
+        session = self._reopen(persona, conversation, **chosen)
+        self._persona, self._options, self._session = persona, chosen, session
+        self._answers = Answers(session, self._loop)
+        self._answers.get_ready()
+        return lines.opening(session.persona, session.model_name, session.messages)
+
     # Navigation
 
     def _swipe(self, command: Command) -> Iterable[str]:
-        answer = self._last_answer()
-        swipes = self._session.swipes(answer.id)
-        current = [swipe.id for swipe in swipes].index(answer.id) + 1
-        number = command.number or current + (1 if command.text == "right" else -1)
-        if not 1 <= number <= len(swipes):
-            raise MessageError(
-                f"There is no answer {number}, this is {current} of {len(swipes)}; "
-                "/again generates another."
-            )
         last = len(self._session.messages)
-        self._session.choose(swipes[number - 1].id)
-        return [f"Answer {number} of {len(swipes)}.", *self._lines_from(last)]
+        return [choose_swipe(self._session, command), *self._lines_from(last)]
 
     def _undo(self, _: Command) -> Iterable[str]:
-        return self._last_lines() if self._session.undo() else ["Nothing to undo."]
+        told = step_back(self._session)
+        return [told] if told else self._last_lines()
 
     def _redo(self, _: Command) -> Iterable[str]:
-        return self._last_lines() if self._session.redo() else ["Nothing to redo."]
-
-    def _branch(self, command: Command) -> Iterable[str]:
-        name = self._session.branch(self._message(command.number).id)
-        return [f"Continuing after message {command.number}, on {name}."]
+        told = step_forward(self._session)
+        return [told] if told else self._last_lines()
 
     def _branches(self, command: Command) -> Iterable[str]:
-        conversation = self._session.conversation
-        branches = list(self._transcript.branches(conversation).items()) if conversation else []
         if command.number:
-            return self._go_to_branch(branches, command.number)
-        current = self._session.branch_name
+            return [choose_branch(self._session, command.number), *self._last_lines()]
+        branches = self._session.branches().items()
         paths = [(name, self._transcript.path_to(head) if head else []) for name, head in branches]
-        return lines.branches(paths, current) or [lines.NO_MESSAGES]
-
-    def _go_to_branch(self, branches: list[tuple[str, str | None]], number: int) -> Iterable[str]:
-        if number > len(branches):
-            raise MessageError(f"There is no branch {number}; /branches lists them.")
-        name, _ = branches[number - 1]
-        self._session.go_to_branch(name)
-        return [f"Now on {name}.", *self._last_lines()]
+        return lines.branches(paths, self._session.branch_name) or [lines.NO_MESSAGES]
 
     # Output
 
@@ -189,6 +328,17 @@ class PlainChat:
     def _last_lines(self) -> list[str]:
         count = len(self._session.messages)
         return ["The conversation ends with:", *self._lines_from(count)] if count else [lines.NO_MESSAGES]
+
+    def _find(self, command: Command) -> Iterable[str]:
+        sought = command.text.casefold()
+        messages = self._session.messages
+        numbered = lines.numbered(messages, self._session.persona.name)
+        found = [
+            line
+            for line, message in zip(numbered, messages, strict=True)
+            if sought in message.text.casefold()
+        ]
+        return found or [f"No message contains “{command.text}”."]
 
     def _note(self, command: Command) -> Iterable[str]:
         if command.text:
@@ -202,8 +352,16 @@ class PlainChat:
             return ["There is no summary; prompts contain the messages themselves."]
         return [f"{lines.counted(summary.covers, 'earlier message')} as a summary: {summary.text}"]
 
+    def _thoughts(self, _: Command) -> Iterable[str]:
+        thoughts = last_answer(self._session).made_by.get(REASONING)
+        return [str(thoughts) if thoughts else NO_THOUGHTS]
+
+    def _export(self, command: Command) -> Iterable[str]:
+        path = export_by_name(self._transcript, self._session.conversation, command.text)
+        return [f"Written to {path}."]
+
     def _why(self, command: Command) -> Iterable[str]:
-        answer = self._last_answer()
+        answer = last_answer(self._session)
         prompted = self._answers.prompt_of(answer.id)
         if command.text != ALL:
             prompt = lines.prompt(prompted) if prompted else []
@@ -211,18 +369,6 @@ class PlainChat:
         if prompted is None:
             raise MessageError("The prompt of this answer was not saved; /why prints what was.")
         return lines.full_prompt(prompted)
-
-    def _message(self, number: int) -> Message:
-        messages = self._session.messages
-        if number > len(messages):
-            raise MessageError(f"There is no message {number}; /history prints the numbers.")
-        return messages[number - 1]
-
-    def _last_answer(self) -> Message:
-        messages = self._session.messages
-        if not messages or messages[-1].speaker == USER:
-            raise MessageError("There is no answer yet; type a line, or /again.")
-        return messages[-1]
 
 
 def _ask() -> str:

@@ -7,12 +7,13 @@ from typing import Any
 from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.persona import Persona
 from rolellm_agents.text import one_line
-from rolellm_agents.transcript import Message
+from rolellm_agents.transcript import ConversationSummary, Message
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.events import Prompted
 
 YOU = "You"
 NO_MESSAGES = "No messages yet; type a line and press Enter."
+NO_CONVERSATIONS = "There are no conversations yet."
 _SHORT = 60
 _LAST = 2
 """Number of messages that are repeated on resuming."""
@@ -59,6 +60,20 @@ def branches(paths: Sequence[tuple[str, Sequence[Message]]], here: str) -> list[
         + (f", ends with “{one_line(path[-1].text, _SHORT)}”" if path else "")
         + (" (you are here)" if name == here else "")
         for number, (name, path) in enumerate(paths, 1)
+    ]
+
+
+def conversations(listed: Sequence[ConversationSummary], here: str | None) -> list[str]:
+    """Format the list of conversations.
+
+    Args:
+        listed: the conversations, the latest first.
+        here: the id of the current one.
+    """
+    return [
+        f"{number}. {one.persona}: {one_line(one.title or one.last, _SHORT)}, "
+        f"{counted(one.messages, 'message')}{' (you are here)' if one.id == here else ''}"
+        for number, one in enumerate(listed, 1)
     ]
 
 

@@ -1,9 +1,10 @@
 """The chat: one persona, one conversation."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual import events, on, work
@@ -13,31 +14,42 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message as AppMessage
 from textual.reactive import var
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 from textual.worker import Worker
 
 from rolellm_agents.config.settings import TextWidth
-from rolellm_agents.errors import RoleLLMError
-from rolellm_agents.persona import Persona
+from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.models.reasoning import REASONING
+from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
-from rolellm_graphs.events import Event, TokenDelta, TurnFailed, Waiting
+from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed, Waiting
 from rolellm_tui.screens.ask import AskScreen
+from rolellm_tui.screens.chat_commands import run_command, run_own
 from rolellm_tui.screens.chat_keys import CHAT_KEYS, is_offered
 from rolellm_tui.screens.compare import CompareScreen
 from rolellm_tui.screens.copy_text import CopyScreen
 from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.tree import TreeScreen
+from rolellm_tui.slash.commands import Command, parse_prompt
+from rolellm_tui.slash.comparing import named_voices
+from rolellm_tui.slash.exporting import export_by_name
+from rolellm_tui.slash.moves import NO_THOUGHTS, last_answer, numbered_conversation, with_numbered_greeting
+from rolellm_tui.slash.own import OwnCommand, OwnRun, called, own_commands
+from rolellm_tui.slash.settings import read_change
 from rolellm_tui.widgets.chat.bubble import Bubble
+from rolellm_tui.widgets.chat.command_list import CommandList
 from rolellm_tui.widgets.chat.composer import Composer
 from rolellm_tui.widgets.chat.conversation_view import ConversationView
 from rolellm_tui.widgets.chat.finder import MessageFinder
 from rolellm_tui.widgets.chat.meter import Meter
 from rolellm_tui.widgets.chat.opening import ChatOpening
 from rolellm_tui.widgets.chat.persona_panel import PersonaPanel, has_room_beside
+from rolellm_tui.widgets.chat.quick_replies import QuickReplies
 from rolellm_tui.widgets.chat.summary_line import SummaryLine
+from rolellm_tui.widgets.chat.voice_form import VoiceChoice
 from rolellm_tui.widgets.common.copied import copied
 from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
@@ -67,6 +79,32 @@ class ChatScreen(Screen[None]):
         """The user starts a new conversation with the same persona."""
 
         persona: Persona
+        path: Path | None = None
+        """As in `ChatOpening`."""
+
+    @dataclass
+    class PersonaEditRequested(AppMessage):
+        """The user edits the persona of the chat."""
+
+        chat: "ChatScreen"
+
+    @dataclass
+    class Reopened(AppMessage):
+        """The user goes on with other options or another persona."""
+
+        opening: ChatOpening
+
+    @dataclass
+    class ConversationChosen(AppMessage):
+        """The user goes to another conversation."""
+
+        conversation: str
+
+    @dataclass
+    class SettingGiven(AppMessage):
+        """The user changes a setting, given by its name and value."""
+
+        text: str
 
     @dataclass
     class ExportRequested(AppMessage):
@@ -102,6 +140,15 @@ class ChatScreen(Screen[None]):
         self._provenance = ProvenanceLog()
         self._finder: MessageFinder | None = None
 
+        self.stopped: OwnRun | None = None
+        """The user's own command that has stopped."""
+        self._own: tuple[OwnCommand, ...] = ()
+        self._own_error: RoleLLMError | None = None
+        try:
+            self._own = own_commands()
+        except RoleLLMError as error:
+            self._own_error = error
+
     @property
     def opening(self) -> ChatOpening:
         """An opening that restores the current state."""
@@ -120,7 +167,8 @@ class ChatScreen(Screen[None]):
             yield Static(plain(description), id="who", markup=False)
             yield Meter(id="meter")
         yield SummaryLine(id="summary")
-        prompt = Composer(session, id="prompt")
+        commands = CommandList(id="commands")
+        prompt = Composer(session, commands=commands, own=self._own, id="prompt")
         yield ConversationView(
             session, prompt=prompt, greeting=opening.greeting, at=opening.at, id="conversation"
         )
@@ -128,6 +176,8 @@ class ChatScreen(Screen[None]):
             yield StatusLine(id="status")
             yield Static(_MESSAGE_HINT, id="message-hint", markup=False)
             yield SearchBar()
+            yield commands
+            yield QuickReplies(self._own)
             yield prompt
         yield KeyFooter()
 
@@ -150,6 +200,8 @@ class ChatScreen(Screen[None]):
         else:
             self._status.show_message(self.session.voice.prompting.note)
             self._prompt.read_ahead()
+        if self._own_error:
+            self._status.complain(self._own_error)
 
     @property
     def _conversation(self) -> ConversationView:
@@ -172,11 +224,42 @@ class ChatScreen(Screen[None]):
                 f"{self.session.persona.name} is still answering; press Escape to stop."
             )
         elif event.text.strip():
-            text = event.prompt.take()
-            self._begin(lambda: self._say(text))
+            self._run(event.text)
+
+    def _run(self, text: str) -> None:
+        """Run the command in the prompt, or send its text. What is no command stays in the prompt."""
+        if found := called(text, self._own):
+            own, given = found
+            if self._prompt.take(text):
+                self._begin(lambda: run_own(self, OwnRun(own, given)))
+            return
+        try:
+            command = parse_prompt(text, [own.name for own in self._own])
+        except RoleLLMError as error:
+            self._status.complain(error)
+            return
+        if self._prompt.take(text):
+            self._begin(lambda: self._run_typed(command, text))
+
+    async def _run_typed(self, command: Command, text: str) -> None:
+        try:
+            await run_command(self, command)
+        except RoleLLMError:
+            if command.name != "say" and not self._prompt.text:
+                self._prompt.put(text)
+            raise
+
+    @on(QuickReplies.Pressed)
+    def _run_button(self, event: QuickReplies.Pressed) -> None:
+        if self.answering:
+            return
+        given = self._prompt.text if event.command.takes_input else ""
+        self._prompt.take(given)
+        self._begin(lambda: run_own(self, OwnRun(event.command, given)))
+        self._prompt.focus()
 
     @work(group="answer", exclusive=True, exit_on_error=False)
-    async def _begin(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _begin(self, act: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Run one action that may produce an answer. Other actions are rejected meanwhile."""
         self.answering = True
         try:
@@ -187,7 +270,7 @@ class ChatScreen(Screen[None]):
             self._prompt.read_ahead()
             self._summarize()
 
-    async def _attempt(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _attempt(self, act: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Run an action, and then show the state of the transcript."""
         try:
             await act()
@@ -196,16 +279,20 @@ class ChatScreen(Screen[None]):
         finally:
             await self._conversation.show()
 
-    async def _say(self, text: str) -> None:
+    async def say(self, text: str) -> bool:
+        """Send a line; whether the answer is complete."""
         try:
             self.session.greet()
-            await self._follow(self.session.send(text))
+            is_complete = await self.follow(self.session.send(text))
         except RoleLLMError:
             await self._prompt.settle(text)
             raise
         await self._prompt.settle(text)
+        return is_complete
 
-    async def _follow(self, events: AsyncGenerator[Event, None]) -> None:
+    async def follow(self, events: AsyncGenerator[Event, None]) -> bool:
+        """Show an answer; whether it is complete."""
+        is_complete = True
         self._status.show_waiting(f"{self.session.persona.name} is thinking…")
         outcome = "has answered"
         async with aclosing(events):
@@ -216,13 +303,103 @@ class ChatScreen(Screen[None]):
                     case TokenDelta():
                         self._status.stop_waiting()
                     case TurnFailed(error=error):
+                        is_complete = False
                         outcome = "could not answer"
                         self._status.complain(error)
+                    case MessageDone(message=message):
+                        is_complete = message.status == "complete"
                 self._provenance.note(event)
                 self.query_one(Meter).take(event, self.session.context_size)
                 await self._conversation.take(event)
         self._status.stop_waiting()
         self.post_message(Notice(f"{self.session.persona.name} {outcome}."))
+        return is_complete
+
+    # What commands do
+
+    async def perform(self, action: str) -> None:
+        """Run an action of the screen or of the app."""
+        await self.app.run_action(action, self)
+
+    def find(self, text: str) -> None:
+        """Open the search bar with a text."""
+        self.action_find()
+        self.query_one(SearchBar).query_one(Input).value = text
+
+    def put(self, text: str) -> None:
+        """Put a text into the prompt."""
+        self._prompt.put(text)
+
+    def switch(self, *, strategy: str | None = None, model: str | None = None) -> None:
+        """Go on with another strategy or model."""
+        opening = self.opening
+        self.post_message(
+            self.Reopened(
+                replace(opening, strategy=strategy or opening.strategy, model=model or opening.model)
+            )
+        )
+
+    def talk_with(self, reference: str) -> None:
+        """Open the chat with a persona.
+
+        Raises:
+            PersonaError: there is no such persona.
+        """
+        self.post_message(self.Reopened(ChatOpening(load_persona(reference))))
+
+    async def show_thoughts(self) -> None:
+        """Select the last answer, and show what the model thought before it.
+
+        Raises:
+            MessageError: there is no answer, or nothing is known about its thoughts.
+        """
+        if not last_answer(self.session).made_by.get(REASONING):
+            raise MessageError(NO_THOUGHTS)
+        await self._conversation.select_last()
+        if bubble := self._conversation.selected:
+            bubble.show_thoughts()
+
+    def begin_with_greeting(self, number: int) -> None:
+        """Begin a new conversation with a greeting of the card, counted from 1.
+
+        Raises:
+            MessageError: there is no such greeting.
+        """
+        with_numbered_greeting(self._opening.persona, number)
+        opening = replace(self.opening, conversation=None, new=True, greeting=number - 1)
+        self.post_message(self.Reopened(opening))
+
+    def compare(self, names: str) -> None:
+        """Let the named strategies or models answer the last line."""
+        self._compare([VoiceChoice(*voice) for voice in named_voices(self.session, names)])
+
+    def go_to_conversation(self, number: int) -> None:
+        """Open a conversation of the list.
+
+        Raises:
+            MessageError: there is no conversation of this number.
+        """
+        chosen = numbered_conversation(self.session.transcript.conversations(), number)
+        self.post_message(self.ConversationChosen(chosen.id))
+
+    async def export(self, file: str) -> None:
+        """Write the conversation to a file.
+
+        Raises:
+            ChatFileError: the file exists, or cannot be written.
+        """
+        session = self.session
+        path = await asyncio.to_thread(export_by_name, session.transcript, session.conversation, file)
+        self._status.show_message(f"Written to {path}.")
+
+    def change_setting(self, text: str) -> None:
+        """Change a setting; the app goes on with it.
+
+        Raises:
+            SettingsError: there is no such setting, or its value is invalid.
+        """
+        read_change(text)
+        self.post_message(self.SettingGiven(text))
 
     # Keys
 
@@ -236,11 +413,11 @@ class ChatScreen(Screen[None]):
 
     def action_again(self) -> None:
         """Regenerate the last answer."""
-        self._begin(lambda: self._follow(self.session.regenerate()))
+        self._begin(lambda: self.follow(self.session.regenerate()))
 
     def action_go_on(self) -> None:
         """Continue the last answer."""
-        self._begin(lambda: self._follow(self.session.continue_answer()))
+        self._begin(lambda: self.follow(self.session.continue_answer()))
 
     async def action_swipe(self, step: int) -> None:
         """Show the previous or next answer; after the last, generate a new one."""
@@ -256,16 +433,16 @@ class ChatScreen(Screen[None]):
         if self._prompt.is_writing:
             self._prompt.undo()
         else:
-            await self._show_branch("" if self.session.undo() else "Nothing to undo.")
+            await self.show_branch("" if self.session.undo() else "Nothing to undo.")
 
     async def action_redo(self) -> None:
         """Redo."""
         if self._prompt.is_writing:
             self._prompt.redo()
         else:
-            await self._show_branch("" if self.session.redo() else "Nothing to redo.")
+            await self.show_branch("" if self.session.redo() else "Nothing to redo.")
 
-    async def _show_branch(self, message: str) -> None:
+    async def show_branch(self, message: str) -> None:
         """Show the current branch."""
         self._status.show_message(message)
         self._show_summary()
@@ -273,9 +450,10 @@ class ChatScreen(Screen[None]):
 
     def action_write_for_me(self) -> None:
         """Let the model write the user's line into the prompt."""
-        self._begin(self._suggest)
+        self._begin(self.suggest)
 
-    async def _suggest(self) -> None:
+    async def suggest(self) -> None:
+        """Let the model write the user's line."""
         self._status.show_message("The model is writing your line; press Escape to stop.")
         try:
             await self._prompt.suggest()
@@ -356,6 +534,13 @@ class ChatScreen(Screen[None]):
         self.query_one(SummaryLine).show_summary(self.session.summary)
 
     @on(SummaryLine.Opened)
+    def action_summary(self) -> None:
+        """Open the summary."""
+        if self.session.summary is None:
+            self._status.show_message("There is no summary; prompts contain the messages themselves.")
+        else:
+            self._open_summary()
+
     @work(group="summary", exclusive=True, exit_on_error=False)
     async def _open_summary(self) -> None:
         summary = self.session.summary
@@ -380,7 +565,7 @@ class ChatScreen(Screen[None]):
                 self._copy_a_part(plain(bubble.text))
             case "branch" if bubble.message and not self.answering:
                 name = self.session.branch(bubble.message.id)
-                await self._show_branch(f"New branch: {name}. Ctrl+T shows all.")
+                await self.show_branch(f"New branch: {name}. Ctrl+T shows all.")
                 self._prompt.focus()
 
     def _copy(self, text: str) -> None:
@@ -431,7 +616,7 @@ class ChatScreen(Screen[None]):
         hint = f"{explanation} text is kept as a swipe."
         text = await self.app.push_screen_wait(AskScreen("Edit", message.text, hint=hint))
         if text and text.strip() and text != message.text:
-            self._begin(lambda: self._follow(self.session.edit(message.id, text)))
+            self._begin(lambda: self.follow(self.session.edit(message.id, text)))
 
     @work(group="note", exclusive=True, exit_on_error=False)
     async def action_note(self) -> None:
@@ -453,17 +638,26 @@ class ChatScreen(Screen[None]):
         chosen = await self.app.push_screen_wait(tree)
         if chosen:
             self.session.choose(chosen)
-            await self._show_branch("")
+            await self.show_branch("")
             await self._conversation.go_to_message(chosen)
 
-    @work(group="compare", exclusive=True, exit_on_error=False)
-    async def action_compare(self) -> None:
+    def action_compare(self) -> None:
         """Let several strategies or models answer the text in the prompt, or the last line."""
+        self._compare([])
+
+    @work(group="compare", exclusive=True, exit_on_error=False)
+    async def _compare(self, choices: Sequence[VoiceChoice]) -> None:
+        """Compare the chosen voices; without any, the user chooses them."""
+        text = self._prompt.text
         if await self.app.push_screen_wait(
-            CompareScreen(self.session, self._prompt.text, self._provenance)
+            CompareScreen(self.session, text, self._provenance, choices=choices)
         ):
-            self._prompt.take()
+            self._prompt.take(text)
         await self._conversation.show()
+
+    def action_edit_persona(self) -> None:
+        """Edit the persona's file."""
+        self.post_message(self.PersonaEditRequested(self))
 
     def action_export(self) -> None:
         """Write the conversation to a file."""
@@ -475,7 +669,7 @@ class ChatScreen(Screen[None]):
     def action_new(self) -> None:
         """Begin a new conversation with the same persona."""
         self.session.cancel()
-        self.post_message(self.NewConversation(self._opening.persona))
+        self.post_message(self.NewConversation(self._opening.persona, self._opening.path))
 
     def action_library(self) -> None:
         """Go back to the library."""

@@ -81,10 +81,13 @@ CHAT_KEYS: list[BindingType] = [
     Binding("f7", "note", "Note", id="note", tooltip="The author's note.", show=False, priority=True),
     Binding("f5", "export", "Export", id="export", tooltip="Write the conversation to a file.", show=False),
     Binding("ctrl+n,f9", "new", "New", id="new", tooltip="Start a new conversation."),
+    Binding(
+        "f11", "edit_persona", "Persona", id="edit-persona", tooltip="Edit the persona's file.", show=False
+    ),
     Binding("ctrl+l", "library", "Library", id="library", tooltip="Back to the library."),
 ]
 _QUIET_ONLY = frozenset(
-    {"again", "go_on", "edit", "swipe", "undo", "redo", "tree", "compare", "write_for_me"}
+    {"again", "go_on", "edit", "swipe", "undo", "redo", "tree", "compare", "write_for_me", "edit_persona"}
 )
 """Actions that are disabled while an answer is generated."""
 

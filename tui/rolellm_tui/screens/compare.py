@@ -61,18 +61,27 @@ class CompareScreen(Screen[bool]):
 
     phase: var[Phase] = var("choosing", bindings=True)
 
-    def __init__(self, session: Session, text: str, provenance: ProvenanceLog | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        text: str,
+        provenance: ProvenanceLog | None = None,
+        *,
+        choices: Sequence[VoiceChoice] = (),
+    ) -> None:
         """Compare answers to a line.
 
         Args:
             session: the conversation.
             text: the line; when empty, the last line is answered again.
             provenance: where the inspector finds the prompts of the answers.
+            choices: the voices; when empty, the user chooses them in a form.
         """
         super().__init__()
         self._provenance = provenance or ProvenanceLog()
         self._session = session
         self._text = text.strip()
+        self._choices = choices
         self._sent = False
         """Whether the line was sent, and so is in the transcript."""
         self._models: dict[str, BaseChatModel | None] = {session.model_name: None}
@@ -102,9 +111,11 @@ class CompareScreen(Screen[bool]):
             (one_line(self._line_to_answer, _LONGEST_LINE), "$foreground-muted"),
         )
 
-    def on_mount(self) -> None:
-        """Show the form, if there is a line to answer."""
-        if self._line_to_answer:
+    async def on_mount(self) -> None:
+        """Show the form, or let the given voices answer, if there is a line to answer."""
+        if self._line_to_answer and self._choices:
+            await self._begin(VoiceForm.Chosen(self._choices))
+        elif self._line_to_answer:
             self._offer_voices()
 
     @work(group="form", exclusive=True, exit_on_error=False)

@@ -11,35 +11,36 @@ from rolellm_tui.widgets.chat.code_blocks import code_blocks
 _KEYS = "Shift+↑↓←→ select · Ctrl+A all · Tab next code block · Enter copy · Escape back"
 
 
+class CopyArea(TextArea):
+    """The text. Its keys run in the order in which they are pressed, which priority bindings do not."""
+
+    BINDINGS = [
+        Binding(
+            "enter,ctrl+c",
+            "screen.copy",
+            "Copy",
+            id="copy.copy",
+            tooltip="Copy what is selected, or else the line.",
+        ),
+        Binding("tab", "screen.code(1)", "Code", id="copy.next", tooltip="Select the next code block."),
+        Binding(
+            "shift+tab",
+            "screen.code(-1)",
+            "Code before",
+            id="copy.previous",
+            tooltip="Select the code block before.",
+        ),
+        Binding("ctrl+a", "screen.everything", "All", id="copy.all", tooltip="Select all."),
+        Binding("escape", "screen.leave", "Back", id="copy.leave", tooltip="Back."),
+    ]
+
+
 class CopyScreen(ModalScreen[str | None]):
     """Lets the user select a part of a text. Returns it, or None."""
 
     CSS_PATH = "copy_text.tcss"
     AUTO_FOCUS = "TextArea"
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]
-    BINDINGS = [
-        Binding(
-            "enter,ctrl+c",
-            "copy",
-            "Copy",
-            id="copy.copy",
-            tooltip="Copy what is selected, or else the line.",
-            priority=True,
-        ),
-        Binding(
-            "tab", "code(1)", "Code", id="copy.next", tooltip="Select the next code block.", priority=True
-        ),
-        Binding(
-            "shift+tab",
-            "code(-1)",
-            "Code before",
-            id="copy.previous",
-            tooltip="Select the code block before.",
-            priority=True,
-        ),
-        Binding("ctrl+a", "everything", "All", id="copy.all", tooltip="Select all.", priority=True),
-        Binding("escape", "leave", "Back", id="copy.leave", tooltip="Back.", priority=True),
-    ]
 
     def __init__(self, text: str) -> None:
         """Show a text."""
@@ -53,7 +54,7 @@ class CopyScreen(ModalScreen[str | None]):
         """Compose the text and the keys."""
         with Vertical(id="copy"):
             yield Static("Copy a part of the message", id="copy-title", markup=False)
-            yield TextArea(self._text, read_only=True, soft_wrap=True, show_cursor=True)
+            yield CopyArea(self._text, read_only=True, soft_wrap=True, show_cursor=True)
             yield Static(_KEYS, id="copy-keys", markup=False)
 
     @property

@@ -15,14 +15,11 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 from textual.worker import Worker
 
-from rolellm_agents.chat_files import EXPORT_FORMATS, ExportFormat, export_conversation
-from rolellm_agents.config.settings import load_settings
-from rolellm_agents.errors import ChatFileError, RoleLLMError
-from rolellm_agents.files.atomic_write import write_atomically
-from rolellm_agents.files.pages import refuse_page
-from rolellm_agents.persona.user_persona import current_user_persona
+from rolellm_agents.chat_files import EXPORT_FORMATS, ExportFormat
+from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
+from rolellm_tui.slash.exporting import export_to
 from rolellm_tui.widgets.common.after_typing import after_typing
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.path_suggester import PathSuggester
@@ -118,20 +115,13 @@ class ExportScreen(ModalScreen[Path | None]):
                     f"{path.name} already exists; press Enter again to overwrite it."
                 )
                 return
-            await asyncio.to_thread(self._write, path, self._format)
+            await asyncio.to_thread(export_to, self._transcript, self._conversation.id, path, self._format)
         except RoleLLMError as error:
             self._complaint.complain(error)
         else:
             self.dismiss(path)
         finally:
             self._busy = False
-
-    def _write(self, path: Path, format_: ExportFormat) -> None:
-        refuse_page(path, "A conversation", ChatFileError)
-        record = self._transcript.record(self._conversation.id)
-        name = current_user_persona(load_settings()).name
-        text = export_conversation(record, format_, user_name=name, everything=format_ == "json")
-        write_atomically(path, text, ChatFileError)
 
     def action_leave(self) -> None:
         """Cancel, after a running export has finished."""

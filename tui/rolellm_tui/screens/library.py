@@ -25,6 +25,7 @@ from rolellm_tui.screens.start_with import Start, StartScreen, models_to_offer
 from rolellm_tui.widgets.common.after_typing import after_typing
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
+from rolellm_tui.widgets.common.types_into_search import TypesIntoSearch
 from rolellm_tui.widgets.library.cast_filters import CastFilters, SearchLine
 from rolellm_tui.widgets.library.cast_list import CastList
 from rolellm_tui.widgets.library.filtering import (
@@ -51,7 +52,7 @@ _NOTES = 3
 """Maximum number of notes above the list."""
 
 
-class LibraryScreen(Screen[None]):
+class LibraryScreen(Screen[None], TypesIntoSearch):
     """A searchable list of personas with a card. Enter opens a chat."""
 
     CSS_PATH = "library.tcss"
@@ -77,6 +78,16 @@ class LibraryScreen(Screen[None]):
             tooltip="Choose strategy, model and greeting first.",
         ),
         Binding("f7", "scenes", "Scenes", id="library.scenes", tooltip="Scenes with several characters."),
+        Binding("f8,f11", "edit", "Edit", id="library.edit", tooltip="Edit this persona.", show=False),
+        Binding("f9", "new", "New", id="library.new", tooltip="Write a new persona.", show=False),
+        Binding(
+            "ctrl+o",
+            "edit_lorebook",
+            "Lorebook",
+            id="library.lorebook",
+            tooltip="Edit a lorebook's file.",
+            show=False,
+        ),
         Binding("escape", "clear", "Clear", id="library.clear", tooltip="Clear search and filters."),
     ]
 
@@ -101,6 +112,19 @@ class LibraryScreen(Screen[None]):
 
     class ScenesRequested(Message):
         """The user opens the scenes."""
+
+    @dataclass
+    class EditRequested(Message):
+        """The user edits a persona, or writes a new one."""
+
+        found: FoundPersona | None
+
+    @dataclass
+    class LorebookRequested(Message):
+        """The user edits a lorebook's file."""
+
+        persona: Persona | None
+        """For whom it is tried."""
 
     def __init__(
         self,
@@ -207,14 +231,9 @@ class LibraryScreen(Screen[None]):
     def _pasted(self, event: SearchLine.CardPasted) -> None:
         self._import(event.text)
 
-    def on_key(self, event: events.Key) -> None:
-        """Send letters to the search line, whatever has the focus."""
-        search = self.query_one(SearchLine)
-        if event.is_printable and event.character and event.key != "space" and not search.has_focus:
-            event.stop()
-            self._close_card()
-            search.focus()
-            search.insert_text_at_cursor(event.character)
+    @on(events.DescendantFocus, "#search")
+    def _search_focused(self) -> None:
+        self._close_card()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report errors of workers instead of ending the app."""
@@ -284,6 +303,26 @@ class LibraryScreen(Screen[None]):
     def action_scenes(self) -> None:
         """Open the scenes."""
         self.post_message(self.ScenesRequested())
+
+    def action_edit(self) -> None:
+        """Edit the highlighted persona."""
+        if found := self._by_id.get(self._highlighted or ""):
+            self.post_message(self.EditRequested(found))
+
+    def action_new(self) -> None:
+        """Write a new persona."""
+        self.post_message(self.EditRequested(None))
+
+    def action_edit_lorebook(self) -> None:
+        """Edit a lorebook's file."""
+        found = self._by_id.get(self._highlighted or "")
+        self.post_message(self.LorebookRequested(found.persona if found else None))
+
+    def show_edited(self, persona: Persona) -> None:
+        """Read the personas again, and highlight one."""
+        self._close_card()
+        self.action_clear()
+        self._read_cast(persona.id)
 
     def action_import(self) -> None:
         """Import a character card."""

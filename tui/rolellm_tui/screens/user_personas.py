@@ -30,6 +30,8 @@ from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.status_line import Complaint
 
 _NOBODY = UserPersona("", "Name only", "Characters know your name and nothing else.")
+_KEYS = "Ctrl+S save · Esc cancel"
+_UNSAVED = "Your changes are not saved: Ctrl+S saves them, Escape discards them."
 _SHOWN = 200
 """Maximum length of a description in the list, in characters."""
 
@@ -52,6 +54,7 @@ class UserPersonaScreen(ModalScreen[UserPersona | None]):
         """
         super().__init__()
         self._user_persona = user_persona or UserPersona("", "")
+        self._is_leaving = False
 
     def compose(self) -> ComposeResult:
         """Compose the form."""
@@ -68,7 +71,16 @@ class UserPersonaScreen(ModalScreen[UserPersona | None]):
             yield Static("Description, for the model:", classes="help", markup=False)
             yield TextArea(self._user_persona.about, soft_wrap=True, id="about")
             yield Complaint(id="complaint")
-            yield Static("Ctrl+S save · Esc cancel", classes="keys", markup=False)
+            yield Static(_KEYS, classes="keys", markup=False)
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def _typed(self) -> None:
+        self._is_leaving = False
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        self.query_one(".keys", Static).update(_UNSAVED if self._is_leaving else _KEYS)
 
     @on(Input.Submitted)
     def _name_entered(self) -> None:
@@ -79,15 +91,26 @@ class UserPersonaScreen(ModalScreen[UserPersona | None]):
         after_typing(self, self._hand_over)
 
     def _hand_over(self) -> None:
-        name, about = self.query_one("#name", Input).value, self.query_one("#about", TextArea).text
         try:
-            self.dismiss(checked_user_persona(UserPersona(self._user_persona.id, name, about)))
+            self.dismiss(checked_user_persona(self._typed_persona))
         except SettingsError as error:
             self.query_one(Complaint).complain(error)
 
+    @property
+    def _typed_persona(self) -> UserPersona:
+        name, about = self.query_one("#name", Input).value, self.query_one("#about", TextArea).text
+        return UserPersona(self._user_persona.id, name, about)
+
     def action_leave(self) -> None:
-        """Cancel."""
-        self.dismiss(None)
+        """Cancel; ask first if something was changed."""
+        after_typing(self, self._leave)
+
+    def _leave(self) -> None:
+        if self._is_leaving or self._typed_persona == self._user_persona:
+            self.dismiss(None)
+        else:
+            self._is_leaving = True
+            self._show_keys()
 
 
 @dataclass(frozen=True)

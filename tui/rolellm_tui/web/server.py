@@ -8,26 +8,26 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 import jinja2
 from aiohttp import web
 from aiohttp.typedefs import Handler
-from textual_serve.app_service import AppService
-from textual_serve.download_manager import DownloadManager
 from textual_serve.server import Server, to_int
 
 from rolellm_agents.files.ports import listen
 from rolellm_tui.output import complain, print_text
 from rolellm_tui.web.door import Door
+from rolellm_tui.web.tab import Tab
+from rolellm_tui.web.tabs import Tabs
 
 _PATIENCE = 5.0
-"""Seconds for an app to quit."""
+"""Seconds for requests to end when the server does."""
 _HEARTBEAT = 15.0
 """Seconds between pings to the browser."""
-_DRIVER = "rolellm_tui.web.driver:TabDriver"
+_GOODBYE = 1.0
+"""Seconds for a browser to confirm that a connection is closed."""
 _FONT_SIZES = range(8, 49)
 
 _NEEDS_THE_LINK = "Open the link that rolellm printed at startup."
@@ -108,7 +108,7 @@ class AppServer(Server):
         """
         super().__init__(_as_shell_command(program), host=door.host, port=door.port)
         self._door = door
-        self._tabs: set[_Tab] = set()
+        self._tabs = Tabs(self._new_tab)
 
     def application(self) -> web.Application:
         """Create the aiohttp application with its request handlers."""
@@ -128,7 +128,7 @@ class AppServer(Server):
 
     async def on_shutdown(self, app: web.Application) -> None:
         """End all tabs."""
-        await asyncio.gather(*(tab.stop() for tab in self._tabs))
+        await self._tabs.end_all()
 
     async def handle_index(self, request: web.Request) -> web.Response:
         """The terminal page; a URL with the token sets the cookie and redirects."""
@@ -151,20 +151,20 @@ class AppServer(Server):
         return web.Response(text=page, content_type="text/html", headers=headers)
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Run the app for as long as the tab is open."""
-        websocket = web.WebSocketResponse(heartbeat=_HEARTBEAT)
+        """Show the app of the page's tab for as long as the page is connected."""
+        websocket = web.WebSocketResponse(heartbeat=_HEARTBEAT, timeout=_GOODBYE)
         await websocket.prepare(request)
-        tab = _Tab(self.command, websocket, self.download_manager)
-        self._tabs.add(tab)
+        width, height = (to_int(request.query.get(name, ""), 0) for name in ("width", "height"))
+        name = request.query.get("tab", "")
         try:
-            width, height = (to_int(request.query.get(name, ""), 0) for name in ("width", "height"))
-            await tab.start(width or 80, height or 24)
-            await self._process_messages(websocket, tab)
+            async with self._tabs.shown(name, websocket, width or 80, height or 24) as tab:
+                await self._process_messages(websocket, tab)
         finally:
-            await tab.stop()
-            self._tabs.discard(tab)
             await websocket.close()
         return websocket
+
+    def _new_tab(self, place: str) -> Tab:
+        return Tab(self.command, self.download_manager, place)
 
     @cached_property
     def _page(self) -> jinja2.Template:
@@ -195,53 +195,6 @@ class AppServer(Server):
     async def _add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
-
-
-class _Tab(AppService):
-    """The app process of a browser tab."""
-
-    def __init__(self, command: str, websocket: web.WebSocketResponse, downloads: DownloadManager) -> None:
-        async def show(data: bytes) -> None:
-            # An app that is told to end goes on drawing until it does, and waits where nobody reads.
-            with suppress(ConnectionResetError):
-                await websocket.send_bytes(data)
-
-        async def send_text(text: str) -> None:
-            with suppress(ConnectionResetError):
-                await websocket.send_str(text)
-
-        async def close() -> None:
-            await websocket.close()
-
-        super().__init__(
-            command, write_bytes=show, write_str=send_text, close=close, download_manager=downloads
-        )
-        self._stopping = asyncio.Lock()
-
-    def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
-        """Environment of the app process."""
-        environment = super()._build_environment(width, height)
-        return environment | {"TEXTUAL_DRIVER": _DRIVER}
-
-    async def run(self) -> None:
-        """Forward output of the app until it ends, and notify the page."""
-        await super().run()
-        await self.remote_close()
-
-    async def stop(self) -> None:
-        """Ask the app to quit, and kill it if it does not."""
-        async with self._stopping:
-            if (process := self._process) is not None:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_PATIENCE):
-                        await self.send_meta({"type": "quit"})
-                        await process.wait()
-                if process.returncode is None:
-                    process.kill()
-            await super().stop()
-            if process is not None:
-                # Its end is told by another thread; a loop that closes before leaves its pipes open.
-                await process.wait()
 
 
 def _as_shell_command(program: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,28 +9,26 @@ import typer
 
 from rolellm_tui.cli.chat.arguments import repeated_arguments
 from rolellm_tui.cli.chat.say import exchange, read_input, run
-from rolellm_tui.cli.options import SessionOptions, open_session, with_option_groups
+from rolellm_tui.cli.options import (
+    SessionOptions,
+    overriding,
+    overriding_flags,
+    session_opener,
+    with_option_groups,
+)
 from rolellm_tui.cli.scene.options import SceneOptions, open_ensemble
 from rolellm_tui.cli.transcripts import open_transcript
 from rolellm_tui.output import print_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rolellm_agents.persona import Persona
     from rolellm_agents.transcript import Transcript
     from rolellm_graphs.chat.session import Session
-    from rolellm_tui.app import OpenSession
-    from rolellm_tui.screens.settings import Override
+    from rolellm_tui.sessions import OpenSession
     from rolellm_tui.staging import OpenStage
 
-_OVERRIDES = {
-    "model": ("model", "--model"),
-    "strategy": ("strategy", "--strategy"),
-    "temperature": ("temperature", "--temperature"),
-    "max_tokens": ("max_tokens", "--max-tokens"),
-    "recall_method": ("recall", "--recall"),
-    "embeddings": ("embeddings", "--embeddings"),
-}
-"""Settings that an option overrides: the field of `SessionOptions` and the option's name."""
 _FIRST_PERSONA = "sherlock-holmes"
 _FIRST_LINE = {"en": "Who are you?", "zh": "你是谁？"}
 """The sample question, for runs without a terminal and without input."""
@@ -87,32 +84,25 @@ def chat(
       rolellm chat --web
       printf 'Hello.\\nAnd you?\\n' | rolellm chat shrek
     """
-    from rolellm_agents.persona import load_persona
+    from rolellm_agents.persona import find_persona, load_persona
     from rolellm_agents.persona.from_card.conversion import with_greeting
 
     if (host is not None or port is not None) and not web:
         raise typer.BadParameter("It requires --web.", param_hint="--host, --port")
     if web and as_lines:
         raise typer.BadParameter("It cannot be combined with --web.", param_hint="--plain")
-    first = load_persona(persona) if persona else None
+    found = find_persona(persona) if persona else None
+    first = found.persona if found else None
+    first_path = found.path if found and found.origin == "path" else None
     if first and greeting:
         first = with_greeting(first, greeting)
 
     with open_transcript() as transcript:
+        open_chat = session_opener(transcript, options)
 
-        def open_chat(
-            chosen: "Persona",
-            conversation: str | None,
-            *,
-            strategy: str | None = options.strategy,
-            model: str | None = options.model,
-        ) -> "Session":
-            given = replace(options, strategy=strategy, model=model)
-            return open_session(chosen, transcript, given, conversation=conversation)
-
-        def open_first() -> "Session":
+        def open_first() -> "tuple[Persona, Session]":
             one = first or load_persona(_FIRST_PERSONA)
-            return open_chat(one, None if new else _latest(transcript, one))
+            return one, open_chat(one, None if new else _latest(transcript, one))
 
         if web:
             from rolellm_tui.web.server import serve
@@ -124,7 +114,7 @@ def chat(
         elif as_lines:
             from rolellm_tui.plain.chat import talk_plainly
 
-            talk_plainly(open_first(), transcript)
+            talk_plainly(*open_first(), transcript, open_chat, overridden=overriding_flags(options))
         elif has_screen():
             from rolellm_tui.staging import stage_opener
 
@@ -138,9 +128,17 @@ def chat(
             )
             cast = partial(open_ensemble, options=scene_options)
             open_scene = stage_opener(transcript, cast, seed=options.seed)
-            _run_app(open_chat, open_scene, transcript, first=first, new=new, options=options)
+            _run_app(
+                open_chat,
+                open_scene,
+                transcript,
+                first=first,
+                first_path=first_path,
+                new=new,
+                options=options,
+            )
         else:
-            run(_talk_in_lines(open_first()))
+            run(_talk_in_lines(open_first()[1]))
 
 
 def _run_app(
@@ -149,6 +147,7 @@ def _run_app(
     transcript: "Transcript",
     *,
     first: "Persona | None",
+    first_path: "Path | None",
     new: bool,
     options: SessionOptions,
 ) -> None:
@@ -159,6 +158,7 @@ def _run_app(
         open_stage: opens the stage of a chosen scene.
         transcript: with all conversations.
         first: persona to open at start.
+        first_path: its file if it was named by path.
         new: start a new conversation with it.
         options: the command's options; those that are given override settings.
 
@@ -169,6 +169,8 @@ def _run_app(
     from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_tui.app import RoleApp
     from rolellm_tui.habits import AppHabits
+    from rolellm_tui.places import place_in_environment
+    from rolellm_tui.screens.settings import Override
     from rolellm_tui.widgets.library.portrait import find_pixels
 
     settings = load_settings()
@@ -176,31 +178,22 @@ def _run_app(
         open_session,
         transcript,
         first=first,
+        first_path=first_path,
         new=new,
         welcome=True,
         pixels=find_pixels(),
         theme=settings.theme,
         user=current_user_persona(settings).name,
         habits=AppHabits.of(settings),
-        flags=_overrides(options),
+        flags={name: Override(*given) for name, given in overriding(options).items()},
         open_stage=open_stage,
+        back_to=place_in_environment(),
     )
     failure = app.run()
     if failure:
         raise failure
     if app.return_code:
         raise typer.Exit(app.return_code)
-
-
-def _overrides(options: SessionOptions) -> "dict[str, Override]":
-    """The settings that the command line overrides."""
-    from rolellm_tui.screens.settings import Override
-
-    return {
-        setting: Override(flag, value)
-        for setting, (field, flag) in _OVERRIDES.items()
-        if (value := getattr(options, field)) is not None
-    }
 
 
 def has_screen() -> bool:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from rolellm_tui.cli.options import JsonOption, SessionOptions, open_session, with_option_groups
+from rolellm_tui.cli.options import (
+    JsonOption,
+    SessionOptions,
+    open_session,
+    overriding_flags,
+    session_opener,
+    with_option_groups,
+)
 from rolellm_tui.cli.transcripts import open_transcript
 from rolellm_tui.output import StreamedText, complain, print_json
 
@@ -74,7 +81,14 @@ def say(
         if interactive:
             from rolellm_tui.plain.chat import talk_plainly
 
-            talk_plainly(session, transcript, first=line)
+            talk_plainly(
+                addressee,
+                session,
+                transcript,
+                session_opener(transcript, options),
+                first=line,
+                overridden=overriding_flags(options),
+            )
             return
         if note := session.voice.prompting.note:
             complain(note)

@@ -43,6 +43,7 @@ def import_(
 ) -> None:
     """Import character cards (V1, V2 and V3 in JSON, PNG, APNG and CharX) and lorebooks.
 
+    Quick Reply sets of SillyTavern become commands in your commands.yaml.
     Also reads Voxta packages, Pygmalion, Agnai and CharacterGLM, and lorebooks without a character
     (SillyTavern's world info, Agnai, RisuAI, NovelAI). Imports are lossless and use no network.
 
@@ -54,15 +55,20 @@ def import_(
     from rolellm_agents.config.paths import user_paths
     from rolellm_agents.errors import PersonaError
     from rolellm_agents.persona.from_card.files import card_files
+    from rolellm_tui.slash.quick_reply_sets import quick_reply_sets
 
+    sets = quick_reply_sets(source.expanduser())
     personas, lorebooks = (to, to / "lorebooks") if to else (user_paths().personas, user_paths().lorebooks)
-    files = card_files(source.expanduser())
-    if not files:
+    files = [file for file in card_files(source.expanduser()) if file not in sets]
+    if not files and not sets:
         raise PersonaError(f"There is no card in {source}; name a card, or a folder of cards.")
     imported, refused = _import_all(files, personas, lorebooks, force=force)
+    commands = _import_sets(sets)
     if as_json:
-        print_json([_imported_as_json(one) for one in imported])
+        print_json([*map(_imported_as_json, imported), *({"command": name} for name in commands)])
     else:
+        if sets:
+            print_text(f"Imported {len(commands)} commands into {user_paths().commands_file}.")
         for one in imported:
             lore = f", {one.lore} lore entries" if one.lore else ""
             print_text(f"{one.id}: {one.name} ({one.kind}{lore})\n  {one.path}")
@@ -72,6 +78,19 @@ def import_(
         complain(sentence)
     if refused:
         raise typer.Exit(2)
+
+
+def _import_sets(sets: list[Path]) -> list[str]:
+    """Import Quick Reply sets as commands; the names of the commands. Tells what was left out."""
+    from rolellm_tui.slash.quick_reply_sets import import_quick_replies
+
+    names: list[str] = []
+    for file in sets:
+        replies = import_quick_replies(file)
+        names += replies.names
+        for sentence in replies.notes:
+            complain(sentence)
+    return names
 
 
 def _import_all(

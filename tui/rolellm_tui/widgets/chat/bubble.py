@@ -193,6 +193,11 @@ class Bubble(Vertical, can_focus=True):
         """Offer the reasoning only where there is some."""
         return action != "thoughts" or bool(self.thoughts)
 
+    def show_thoughts(self) -> None:
+        """Show what the model has thought."""
+        self._shows_thoughts = True
+        self._show_thoughts()
+
     def action_thoughts(self) -> None:
         """Show or hide the reasoning."""
         self._shows_thoughts = not self._shows_thoughts

@@ -1,6 +1,7 @@
 """How a chat is opened."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import greetings_of, with_macros
@@ -12,6 +13,8 @@ class ChatOpening:
 
     persona: Persona
     """As loaded, with macros not yet expanded."""
+    path: Path | None = None
+    """The persona's file if it was named by path; None for the file that its id finds."""
     conversation: str | None = None
     """Id of the conversation to resume; None for the latest with this persona."""
     new: bool = False

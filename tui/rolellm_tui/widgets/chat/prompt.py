@@ -82,6 +82,8 @@ class PromptInput(VimArea):
 
     def action_send(self) -> None:
         """Send the text."""
+        # Letters that are typed before the screen takes the text stand after it.
+        self.move_cursor(self.document.end)
         self.post_message(self.Submitted(self, self.text))
 
     def action_break_line(self) -> None:
@@ -102,12 +104,18 @@ class PromptInput(VimArea):
         else:
             self.action_cursor_down()
 
-    def take(self) -> str:
-        """Send the text and clear the input."""
-        text, self.text = self.text, ""
+    def take(self, sent: str) -> bool:
+        """Remove a text that is sent; what was typed since stays.
+
+        Returns:
+            Whether the text was still there. Without it, it was taken before.
+        """
+        if not self.text.startswith(sent):
+            return False
+        self.put(self.text.removeprefix(sent))
         self._back = 0
         self.forget_vim()
-        return text
+        return True
 
     def _recall(self, back: int) -> None:
         if self._back == 0:

@@ -13,6 +13,7 @@ from textual.widgets import Input, Select
 
 from rolellm_agents.persona import FoundPersona
 from rolellm_agents.text import one_line
+from rolellm_tui.widgets.common.types_into_search import TypesIntoSearch
 from rolellm_tui.widgets.library.filtering import Order
 from rolellm_tui.widgets.library.incoming import is_card
 from rolellm_tui.widgets.library.persona_texts import LANGUAGES
@@ -36,6 +37,10 @@ class SearchLine(Input):
             self.post_message(self.CardPasted(event.text))
 
 
+class _FilterMenu(Select[str], TypesIntoSearch):
+    """A menu of options."""
+
+
 class CastFilters(Horizontal):
     """Menus for language, category, tag and order."""
 
@@ -54,11 +59,11 @@ class CastFilters(Horizontal):
     def compose(self) -> ComposeResult:
         """Compose the four menus."""
         no_options: list[tuple[Text, str]] = []
-        yield Select(no_options, prompt="any language", id="language", compact=True)
-        yield Select(no_options, prompt="any category", id="category", compact=True)
-        yield Select(no_options, prompt="any tag", id="tag", compact=True)
+        yield _FilterMenu(no_options, prompt="any language", id="language", compact=True)
+        yield _FilterMenu(no_options, prompt="any category", id="category", compact=True)
+        yield _FilterMenu(no_options, prompt="any tag", id="tag", compact=True)
         orders = [(Text(label), order) for order, label in _ORDERS.items()]
-        yield Select(orders, value="name", allow_blank=False, id="order", compact=True)
+        yield _FilterMenu(orders, value="name", allow_blank=False, id="order", compact=True)
 
     @property
     def language(self) -> str | None:

@@ -10,6 +10,7 @@ from textual.widgets.option_list import Option
 from rolellm_agents.persona import FoundPersona, Persona
 from rolellm_agents.text import one_line
 from rolellm_tui.widgets.common.drawn_lines import MUTED, DrawnLines
+from rolellm_tui.widgets.common.types_into_search import TypesIntoSearch
 from rolellm_tui.widgets.library.persona_texts import work_and_year
 
 _BROAD = 64
@@ -18,7 +19,7 @@ _DESCRIPTION = 240
 """Maximum length of a description in a row, in characters."""
 
 
-class CastList(OptionList):
+class CastList(OptionList, TypesIntoSearch):
     """Lists personas; `OptionSelected` and `OptionHighlighted` carry a persona's id."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it

@@ -15,6 +15,7 @@ from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.text import one_line, plain
 from rolellm_tui.widgets.common.direction import aligned
 from rolellm_tui.widgets.common.formatting import counted
+from rolellm_tui.widgets.common.types_into_search import TypesIntoSearch
 from rolellm_tui.widgets.library.persona_texts import LANGUAGES, work_and_year
 from rolellm_tui.widgets.library.portrait import Portrait
 
@@ -31,6 +32,10 @@ _ORIGINS: dict[Origin, str] = {
     "pack": "from a pack",
     "path": "from a file",
 }
+
+
+class _Words(VerticalScroll, TypesIntoSearch):
+    """The text of the card."""
 
 
 class PersonaView(Vertical):
@@ -74,7 +79,7 @@ class PersonaView(Vertical):
                 for part in ("name", "work", "labels", "counts"):
                     yield Static(classes=part, markup=False)
         yield Static(classes="note", markup=False)
-        with VerticalScroll(classes="body"):
+        with _Words(classes="body"):
             for part in ("description", "greeting", "samples", "phrases"):
                 yield Static(classes=part, markup=False)
 

@@ -92,11 +92,11 @@ class ScenePrompt(PromptInput):
         seats = self._seats(self._stage)
         self.seat = seats[(seats.index(self.seat) + 1) % len(seats)]
 
-    def take(self) -> str:
-        """Send the text, add it to the history, and clear the input."""
-        text = super().take()
-        self._typed.append(text)
-        return text
+    def take(self, sent: str) -> bool:
+        """Remove a text that is sent, and add it to the history."""
+        if is_taken := super().take(sent):
+            self._typed.append(sent)
+        return is_taken
 
     @on(PromptInput.Submitted)
     def _understand(self, event: PromptInput.Submitted) -> None:
@@ -109,10 +109,12 @@ class ScenePrompt(PromptInput):
         except RoleLLMError as error:
             self.post_message(self.Invalid(error))
             return
-        typed = self.take()
-        self.post_message(
-            self.CommandSent(parsed) if isinstance(parsed, SceneCommand) else self.LineSent(parsed, typed)
-        )
+        if self.take(event.text):
+            self.post_message(
+                self.CommandSent(parsed)
+                if isinstance(parsed, SceneCommand)
+                else self.LineSent(parsed, event.text)
+            )
 
     def _parse(self, text: str) -> SceneCommand | PersonsLine:
         """Parse the input.

@@ -1,0 +1,1 @@
+"""Commands that are typed after a slash."""
