@@ -77,6 +77,15 @@ class RoleApp(App[RoleLLMError]):
         Binding("f12", "models", "Models", id="models", tooltip="Choose or download a model.", show=False),
         Binding("f1", "keys", "Keys", id="keys", tooltip="Key bindings of this screen."),
         Binding("ctrl+q", "quit", "Quit", id="quit", tooltip="Quit. All messages are saved."),
+        Binding(
+            "ctrl+p",
+            "command_palette",
+            "Palette",
+            id="palette",
+            tooltip="The command palette, with all actions.",
+            show=False,
+            priority=True,
+        ),
     ]
 
     def __init__(
@@ -416,6 +425,8 @@ class RoleApp(App[RoleLLMError]):
             return
         self.refresh_css(animate=False)
         for screen in self.screen_stack:
+            if isinstance(screen, ChatScreen):
+                screen.text_width = self._habits.text_width
             for prompt in screen.query(PromptInput):
                 prompt.vim_keys = self._habits.vim_keys
 
@@ -445,8 +456,7 @@ class RoleApp(App[RoleLLMError]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of our style sheets."""
-        width = self._habits.text_width
-        return {"text-width": "100%" if width == "full" else str(width)}
+        return self._habits.style_variables
 
     def get_css_variables(self) -> dict[str, str]:
         """The variables of all style sheets; the texts of every theme can be read."""

@@ -19,3 +19,8 @@ class AppHabits:
     def of(cls, settings: Settings) -> Self:
         """Those of the settings."""
         return cls(settings.vim_keys, settings.notice, settings.notice_command, settings.text_width)
+
+    @property
+    def style_variables(self) -> dict[str, str]:
+        """The variables of our style sheets; an app that shows one of our screens needs them."""
+        return {"text-width": "100%" if self.text_width == "full" else str(self.text_width)}

@@ -73,6 +73,8 @@ class ChatScreen(Screen[None]):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]
 
     answering: var[bool] = var(False, bindings=True)
+    text_width: var[TextWidth] = var("full", init=False)
+    """The columns of messages; wider screens show the persona beside them."""
 
     @dataclass
     class NewConversation(AppMessage):
@@ -133,7 +135,7 @@ class ChatScreen(Screen[None]):
             pixels: draws portraits in pixels, from `find_pixels`.
         """
         super().__init__()
-        self._text_width = text_width
+        self.set_reactive(ChatScreen.text_width, text_width)
         self._pixels = pixels
         self.session = session
         self._opening = opening
@@ -188,7 +190,15 @@ class ChatScreen(Screen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the persona beside the messages where there is room."""
-        self.query_one(PersonaPanel).display = has_room_beside(event.size.width, self._text_width)
+        self._show_persona()
+
+    def watch_text_width(self) -> None:
+        """Show the persona beside the messages where there is room now."""
+        self._show_persona()
+
+    def _show_persona(self) -> None:
+        for panel in self.query(PersonaPanel):
+            panel.display = has_room_beside(self.size.width, self.text_width)
 
     @work(group="prepare", exit_on_error=False)
     async def _prepare(self) -> None:
