@@ -1,6 +1,7 @@
 """Draw the pictures in docs/images/sizes: each main screen at four sizes of the terminal; `make sizes`."""
 
 import asyncio
+import os
 import re
 import tempfile
 from collections.abc import AsyncIterator, Callable
@@ -10,9 +11,10 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
+from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_STRATEGY
 from rolellm_agents.models.scripted import ScriptedChatModel
-from rolellm_agents.persona import Persona, load_persona
+from rolellm_agents.persona import Persona, find_persona, load_persona
 from rolellm_agents.scene import load_scene
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs.chat.session import Session
@@ -27,17 +29,17 @@ TALKS = {
     "jack-sparrow": (
         ("Where did you leave your ship?", "*pats his pockets* Not in this coat, it would seem."),
     ),
-    "hal-9000": (("Are you listening?", "I am always listening. It is what I was built to do."),),
+    "hal": (("Are you listening?", "I am always listening. It is what I was built to do."),),
     "sherlock-holmes": (
         (
             "What do you see on my boots?",
-            "*does not look up from the violin* Red clay on the left heel alone. You stood with one foot in the "
-            "street works at Wigmore Street, and changed your mind.",
+            "*does not look up from the violin* Red clay on the left heel alone. You stood with "
+            "one foot in the street works at Wigmore Street, and changed your mind.",
         ),
         (
             "And what did I change my mind about?",
-            "About posting the letter. It is still in your pocket, and you have touched it **twice** since you came "
-            "in.\n\n> A letter that one is glad to send is sent.\n\nWho is she?",
+            "About posting the letter. It is still in your pocket, and you have touched it **twice** "
+            "since you came in.\n\n> A letter that one is glad to send is sent.\n\nWho is she?",
         ),
     ),
 }
@@ -48,6 +50,14 @@ SPOKEN = (
     ("violet-weston", "*drains her glass* Oh, I am watching, honey."),
 )
 """The scene's speakers, and what they say."""
+
+
+def write_own_persona() -> None:
+    """Copy a bundled persona, so that the editor shows a file of the user's own."""
+    text = find_persona("hal-9000").path.read_text("utf-8")
+    own = user_paths().personas / "hal.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text(text.replace("id: hal-9000", "id: hal").replace("name: HAL 9000", "name: HAL"), "utf-8")
 
 
 async def tell(transcript: Transcript) -> None:
@@ -65,6 +75,8 @@ async def draw(size: tuple[int, int]) -> None:
     """Save what a terminal of this size shows."""
     columns, rows = size
     with tempfile.TemporaryDirectory() as folder, Transcript(Path(folder) / "t.db") as transcript:
+        os.environ["ROLELLM_HOME"] = folder
+        write_own_persona()
         await tell(transcript)
         for visit, stage in ((talk, None), (play, await staged(transcript))):
             app = RoleApp(opener(transcript), transcript, stage=stage)
@@ -90,7 +102,12 @@ async def talk(pilot: Pilot[Any]) -> AsyncIterator[str]:
     await until(pilot, lambda: isinstance(pilot.app.screen, ChatScreen))
     await pilot.pause(0.5)
     yield "chat"
-    for key, name in (("ctrl+o", "inspector"), ("ctrl+s", "conversations"), ("f2", "settings"), ("f1", "keys")):
+    for key, name in (
+        ("ctrl+o", "inspector"),
+        ("ctrl+s", "conversations"),
+        ("f2", "settings"),
+        ("f1", "keys"),
+    ):
         await pilot.press(key)
         yield name
         await pilot.press("escape")

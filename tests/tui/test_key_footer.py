@@ -7,6 +7,7 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.pilot import Pilot
+from textual.widgets import TextArea
 from textual.widgets._footer import FooterKey
 
 from rolellm_tui.widgets.common.key_footer import KeyFooter
@@ -70,3 +71,23 @@ async def test_keys_come_and_go_with_the_width() -> None:
             seen.append(len(shown_keys(pilot)))
         assert seen[0] == seen[2] == len(NAMES) + len(ALWAYS)
         assert seen[1] < seen[0]
+
+
+class Writer(App[None]):
+    """A text area has the focus, to which Ctrl+A means something as well."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+b", "bell", "Before"),
+        Binding("ctrl+a", "quit", "All", priority=True),
+    ]
+
+    def compose(self) -> ComposeResult:
+        yield TextArea()
+        yield KeyFooter()
+
+
+async def test_keys_are_in_the_order_in_which_they_are_declared() -> None:
+    async with Writer().run_test(size=(120, 10)) as pilot:
+        await pilot.pause()
+        shown = shown_keys(pilot)
+        assert shown.index("Before") < shown.index("All")

@@ -109,10 +109,11 @@ class SceneScreen(Screen[None]):
         with Horizontal(id="stage"):
             with Vertical(id="acting"):
                 yield SceneText(self._stage, id="text")
-                with Horizontal(id="told"):
-                    yield StatusLine(id="status")
-                    yield Static("", id="figures", markup=False)
-                yield ScenePrompt(self._stage, id="prompt")
+                with Vertical(id="below"):
+                    with Horizontal(id="told"):
+                        yield StatusLine(id="status")
+                        yield Static("", id="figures", markup=False)
+                    yield ScenePrompt(self._stage, id="prompt")
             with Vertical(id="side"):
                 yield CastPanel(self._stage, id="cast")
                 yield SeatSheet(self._stage.loaded, id="sheet")

@@ -41,6 +41,7 @@ class KeyFooter(Footer):
                 always.append(part)
             else:
                 others.append(part)
+        others = self._in_order(others)
         _show_whole(others, self._room(always))
         yield from others
         if always:
@@ -50,6 +51,22 @@ class KeyFooter(Footer):
         """Show the keys for which there is room now."""
         always = self.query(".always FooterKey").results(FooterKey)
         _show_whole(self.children, self._room(always))
+
+    def _in_order(self, parts: list[Widget]) -> list[Widget]:
+        """The keys as they are declared, those of the focused widget first and those of the app last.
+
+        Textual puts a key of the screen that overrides one of the focused widget, such as Ctrl+Z, first.
+        """
+        owners = {binding.key: node for node, binding, *_ in self.screen.active_bindings.values()}
+        chain = (self.screen.focused or self.screen).ancestors_with_self
+        declared = (
+            key
+            for node in chain
+            for key in node._bindings.key_to_bindings  # noqa: SLF001 - there is no public order
+            if owners.get(key) is node
+        )
+        places = {key: place for place, key in enumerate(declared)}
+        return sorted(parts, key=lambda part: places.get(getattr(part, "key", ""), -1))
 
     def _room(self, always: Iterable[FooterKey]) -> int:
         """The columns that are left of the keys that are always shown, and of the line beside them."""
