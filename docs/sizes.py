@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
-from textual.widgets import Input, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import DEFAULT_MODEL, DEFAULT_STRATEGY
@@ -22,6 +22,7 @@ from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.stage import Stage
 from rolellm_tui.app import RoleApp
 from rolellm_tui.screens.chat import ChatScreen
+from rolellm_tui.screens.persona_editor import PersonaEditorScreen
 
 SIZES = ((60, 20), (80, 24), (120, 36), (220, 65))
 PICTURES = Path(__file__).parent / "images" / "sizes"
@@ -94,7 +95,7 @@ async def talk(pilot: Pilot[Any]) -> AsyncIterator[str]:
     await pilot.press("down")
     yield "library"
     await pilot.press("f8")
-    await pilot.pause(0.5)
+    await until(pilot, lambda: isinstance(pilot.app.screen, PersonaEditorScreen) and tried(pilot))
     yield "editor"
     await pilot.press("escape")
     await pilot.pause(0.5)
@@ -112,6 +113,11 @@ async def talk(pilot: Pilot[Any]) -> AsyncIterator[str]:
         yield name
         await pilot.press("escape")
         await pilot.pause(0.3)
+
+
+def tried(pilot: Pilot[Any]) -> bool:
+    """Whether the editor has composed the prompt."""
+    return bool(str(pilot.app.screen.query_one("#tokens", Static).render()))
 
 
 async def play(pilot: Pilot[Any]) -> AsyncIterator[str]:
