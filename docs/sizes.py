@@ -29,6 +29,11 @@ PICTURES = Path(__file__).parent / "images" / "sizes"
 TALKS = {
     "jack-sparrow": (
         ("Where did you leave your ship?", "*pats his pockets* Not in this coat, it would seem."),
+        (
+            "How do they greet you in the ports of the south?",
+            "In one of them:\n\nصباح الخير يا قبطان، أين سفينتك؟\n\nIn another:\n\n"
+            "בוקר טוב, קברניט\n\nI answer that she is *resting*.",
+        ),
     ),
     "hal": (("Are you listening?", "I am always listening. It is what I was built to do."),),
     "sherlock-holmes": (
@@ -45,6 +50,12 @@ TALKS = {
     ),
 }
 """Personas, and their conversations: what the user says, and the answer, written for the pictures."""
+CHATS = (
+    ("sherlock-holmes", "high-contrast", "high-contrast"),
+    ("sherlock-holmes", "colour-blind", "colour-blind"),
+    ("jack-sparrow", "textual-dark", "right-to-left"),
+)
+"""Personas, themes, and the names of the pictures of their chats."""
 SPOKEN = (
     ("james-bond", "I never sit with my back to a drawing, Doctor. Who tells you that it is a Dürer?"),
     ("dr-fell", "(whispers to Violet Weston) He looks at the door, not at the lion. Watch his hands."),
@@ -83,10 +94,28 @@ async def draw(size: tuple[int, int]) -> None:
             app = RoleApp(opener(transcript), transcript, stage=stage)
             async with app.run_test(size=size) as pilot:
                 async for name in visit(pilot):
-                    hold_still(pilot)
-                    await pilot.pause(0.3)
-                    picture = app.export_screenshot(title=f"{name}, {columns}×{rows}")
-                    (PICTURES / f"{name}-{columns}x{rows}.svg").write_text(smaller(picture), "utf-8")
+                    await save(pilot, f"{name}-{columns}x{rows}", f"{name}, {columns}×{rows}")
+
+
+async def draw_themes() -> None:
+    """Save a chat in each of our themes, and one in languages that are written from right to left."""
+    for persona, theme, name in CHATS:
+        with tempfile.TemporaryDirectory() as folder, Transcript(Path(folder) / "t.db") as transcript:
+            os.environ["ROLELLM_HOME"] = folder
+            write_own_persona()
+            await tell(transcript)
+            app = RoleApp(opener(transcript), transcript, first=load_persona(persona), theme=theme)
+            async with app.run_test(size=(80, 24)) as pilot:
+                await pilot.pause(1)
+                await save(pilot, name, name)
+
+
+async def save(pilot: Pilot[Any], name: str, title: str) -> None:
+    """Save what the terminal shows."""
+    hold_still(pilot)
+    await pilot.pause(0.3)
+    picture = pilot.app.export_screenshot(title=title)
+    (PICTURES / f"{name}.svg").write_text(smaller(picture), "utf-8")
 
 
 async def talk(pilot: Pilot[Any]) -> AsyncIterator[str]:
@@ -162,7 +191,12 @@ def hold_still(pilot: Pilot[Any]) -> None:
 
 
 def smaller(picture: str) -> str:
-    """The same picture without what no browser needs."""
+    """The same picture in half the bytes, without fonts from the network."""
+    picture = re.sub(r"terminal-\d+-", "t-", picture)
+    picture = re.sub(r",\s*url\([^)]*\) format\([^)]*\)", "", picture)
+    picture = re.sub(r' clip-path="url\(#t-line-\d+\)"', "", picture)
+    picture = re.sub(r'<clipPath id="t-line-\d+">.*?</clipPath>', "", picture, flags=re.DOTALL)
+    picture = re.sub(r"<text [^>]*>\s*</text>", "", picture.replace("&#160;", "\xa0"))
     return re.sub(r">\s+<", "><", picture)
 
 
@@ -176,6 +210,7 @@ async def draw_all() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     for size in SIZES:
         await draw(size)
+    await draw_themes()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from rolellm_tui.app import RoleApp
 from rolellm_tui.habits import AppHabits
 from rolellm_tui.widgets.chat.bubble import Bubble
 from rolellm_tui.widgets.chat.persona_panel import PersonaPanel
+from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.library.portrait import Portrait
 
 
@@ -77,8 +78,12 @@ async def test_texts_are_in_the_middle_and_the_persona_beside_them(
         assert widest - 10 < bubble.region.width <= widest
         free = (bubble.region.x, room - bubble.region.right)
         assert abs(free[0] - free[1]) <= 3
-        prompt = app.screen.query_one("#prompt")
-        assert abs(prompt.region.x - bubble.region.x) <= 2
+        prompt, status = app.screen.query_one("#prompt"), app.screen.query_one(StatusLine)
+        assert (prompt.region.x, prompt.region.right) == (bubble.region.x, bubble.region.right)
+        status.show_message("Words.")
+        await pilot.pause()
+        words = bubble.query_one(".words")
+        assert prompt.content_region.x == words.content_region.x == status.content_region.x
         if beside:
             assert "Ada is a mathematician." in shown(panel)
 
