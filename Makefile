@@ -33,7 +33,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --gene
 	--no-annotate --no-emit-index-url --no-emit-find-links $(TORCH:%=--no-emit-package %)
 
 .PHONY: help chat test test-app test-model test-process test-all test-room test-bounds test-clients lint docs smoke
-.PHONY: bench fuzz fuzz-server screenshot lock sbom audit release-check clean
+.PHONY: bench fuzz fuzz-server screenshot sizes lock sbom audit release-check clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -132,6 +132,9 @@ fuzz-server: .venv/.dev  ## Ask a server whatever its OpenAPI description allows
 
 screenshot: .venv/.base  ## Draw the README's picture anew, with the embedded model
 	$(BIN)/python docs/screenshot.py
+
+sizes: .venv/.base  ## Draw the main screens at four sizes of the terminal anew, for docs/design/looks.md
+	$(BIN)/python docs/sizes.py
 
 lock: .venv/bin/python  ## Write locks/ anew from pyproject.toml and constraints.txt
 	@$(LOCKED) locks/lock.txt --quiet

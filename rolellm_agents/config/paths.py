@@ -52,6 +52,11 @@ class Paths:
         return self.config / "agreed.toml"
 
     @property
+    def themes(self) -> Path:
+        """The user's own theme files for the app."""
+        return self.config / "themes"
+
+    @property
     def personas(self) -> Path:
         """The user's own persona files."""
         return self.data / "personas"

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 from pydantic_settings import (
@@ -52,6 +52,9 @@ _COMPLAINTS = {
 
 NoticeKind = Literal["off", "bell", "notice"]
 """Nothing, the terminal's bell, or a notice of the desktop."""
+TextWidth = int | Literal["full"]
+"""Columns of a text, or as many as there are."""
+_NARROWEST, _WIDEST = 40, 500
 _RECALL_METHODS = ("bm25", "chroma", "hybrid")
 
 
@@ -63,6 +66,17 @@ def _known_recall_method(name: str) -> str:
     if repr(name) not in (*others, last):
         raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": expected})
     return name
+
+
+def _text_width(value: object) -> object:
+    """Columns as a number; text may stand for one."""
+    if value == "full":
+        return value
+    text = str(value).strip()
+    if text.isascii() and text.isdigit() and _NARROWEST <= int(text[:9]) <= _WIDEST:
+        return int(text)
+    expected = f"'full' or a whole number from {_NARROWEST} to {_WIDEST}"
+    raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": expected})
 
 
 class Settings(BaseSettings):
@@ -98,6 +112,8 @@ class Settings(BaseSettings):
     """The id of a user persona in `you.toml`; its name overrides `user_name`."""
     theme: str = Field(default=DEFAULT_THEME, min_length=1)
     """The app's colour theme."""
+    text_width: Annotated[TextWidth, BeforeValidator(_text_width)] = 100
+    """The most columns of a message in the app; beside it, wide screens show the persona."""
     vim_keys: bool = False
     """Whether the prompt has Vim's normal and insert mode."""
     notice: NoticeKind = "off"

@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 from yaml.reader import Reader
 
 from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.text import did_you_mean
 
 MAX_BYTES = 8_000_000
 MAX_DEPTH = 50
@@ -29,6 +30,8 @@ Model = TypeVar("Model", bound=BaseModel)
 _Location = tuple[int | str, ...]
 # The loader in C is ten times as fast, but not all installations have it.
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_KEY = "[key]"
+"""Pydantic's mark for an error in a key instead of its value."""
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str")}
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _INTEGER_TAG = "tag:yaml.org,2002:int"
@@ -213,6 +216,8 @@ def _validation_complaint(
     path: Path, root: yaml.Node | None, model: type[BaseModel], error: ValidationError
 ) -> str:
     problems = error.errors(include_url=False)
+    # A key that is misspelt is also missing under its own name.
+    problems.sort(key=lambda problem: problem["type"] == "missing")
     location, line = _place(root, problems[0]["loc"])
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     return f"{path}, line {line}: {_in_words(problems[0], location, model)}{more}."
@@ -223,8 +228,10 @@ def _in_words(problem: ErrorDetails, location: _Location, model: type[BaseModel]
     given = problem["input"]
     match problem["type"]:
         case "extra_forbidden":
-            known = f" (known: {', '.join(model.model_fields)})" if len(location) == 1 else ""
-            return f"unknown key {key!r}{known}"
+            if len(location) > 1:
+                return f"unknown key {key!r}"
+            known = f" (known: {', '.join(model.model_fields)})"
+            return f"unknown key {key!r}{did_you_mean(key, model.model_fields) or known}"
         case "missing":
             return f"the key {key!r} is missing"
         case "string_type" if given is None:
@@ -264,7 +271,7 @@ def _place(root: yaml.Node | None, location: _Location) -> tuple[_Location, int]
         if child is not None:
             found.append(part)
             node, line = child
-        elif place == len(location) - 1:
+        elif place == len(location) - 1 and part != _KEY:
             found.append(part)  # the key that is missing
     return tuple(found), line
 

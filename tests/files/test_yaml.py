@@ -94,8 +94,16 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key(file: Path) -> None:
     [
         pytest.param(
             "name: Ada\n# a remark\nnaem: Bob\n",
-            f", line 3: unknown key 'naem' (known: {KNOWN}).",
+            ", line 3: unknown key 'naem' (did you mean name or note?).",
             id="unknown-key",
+        ),
+        pytest.param(
+            "name: Ada\nxyz: Bob\n", f", line 2: unknown key 'xyz' (known: {KNOWN}).", id="strange-key"
+        ),
+        pytest.param(
+            "naem: Ada\n",
+            ", line 1: unknown key 'naem' (did you mean name or note?) (and 1 more).",
+            id="misspelt-and-therefore-missing",
         ),
         pytest.param(
             "name: Ada\npairs:\n  - user: a\n    reply: b\n  - user: c\n    reply: d\n    replay: e\n",

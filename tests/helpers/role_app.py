@@ -18,6 +18,7 @@ from rolellm_tui.habits import AppHabits
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.widgets.chat.bubble import Bubble
 from rolellm_tui.widgets.chat.prompt import PromptInput
+from rolellm_tui.widgets.common.status_line import ERROR_SIGN
 
 _PATIENCE = 60.0
 
@@ -29,6 +30,7 @@ def role_app(
     first: Persona | None = None,
     new: bool = False,
     habits: AppHabits | None = None,
+    theme: str = "",
 ) -> RoleApp:
     """The app with one model for all."""
 
@@ -48,7 +50,7 @@ def role_app(
             conversation=conversation,
         )
 
-    return RoleApp(open_session, transcript, first=first, new=new, habits=habits)
+    return RoleApp(open_session, transcript, first=first, new=new, habits=habits, theme=theme)
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
@@ -103,8 +105,8 @@ def bubbles(pilot: Pilot[Any]) -> list[tuple[str, str, str]]:
 
 
 def status(pilot: Pilot[Any]) -> str:
-    """What the line over the prompt says."""
-    return shown(pilot.app.screen.query_one("#status", Static))
+    """What the line over the prompt says, without the sign of errors."""
+    return shown(pilot.app.screen.query_one("#status", Static)).removeprefix(f"{ERROR_SIGN} ")
 
 
 def cast(pilot: Pilot[Any]) -> list[str | None]:

@@ -11,6 +11,7 @@ from textual.widgets import Input, TextArea
 from helpers.piloting import shown
 from rolellm_agents.transcript import Transcript
 from rolellm_tui.commands import RoleCommands
+from rolellm_tui.habits import AppHabits
 from rolellm_tui.screens.conversations import ConversationsScreen
 from rolellm_tui.screens.keys import KeysScreen
 
@@ -38,6 +39,9 @@ class ScreenApp(App[None]):
     def left(self) -> bool:
         """Whether the screen is gone."""
         return self.result is not _NOT_LEFT
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return AppHabits().style_variables
 
     def on_mount(self) -> None:
         self.push_screen(self.first, self._leave)

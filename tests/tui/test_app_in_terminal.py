@@ -119,7 +119,7 @@ def test_a_persona_is_edited_and_its_file_differs_in_one_line() -> None:
         pane.press("F11")
         pane.wait_for("ada.yaml", "Description", "Save")
         pane.press("Down", "Down")
-        pane.wait_for("Description             Good day.")
+        pane.wait_for("Description            Good day.")
         pane.press("Enter")
         pane.type("Sit down. ")
         pane.wait_for("Sit down. Good day.", "not saved")

@@ -23,6 +23,7 @@ from rolellm_graphs import Session
 from rolellm_tui.screens.compare import CompareScreen
 from rolellm_tui.widgets.chat.answer_column import AnswerColumn
 from rolellm_tui.widgets.chat.answer_grid import NARROWEST, AnswerGrid, columns_for
+from rolellm_tui.widgets.common.status_line import ERROR_SIGN
 
 ADA = Persona(id="ada", name="Ada", description="Ada counts everything.")
 MODELS = """\
@@ -78,7 +79,7 @@ def outcome(pilot: Pilot[Any]) -> str:
 
 
 def status(pilot: Pilot[Any]) -> str:
-    return shown(pilot.app.screen.query_one("#compare-status", Static))
+    return shown(pilot.app.screen.query_one("#compare-status", Static)).removeprefix(f"{ERROR_SIGN} ")
 
 
 def listed(pilot: Pilot[Any], which: str) -> list[str]:

@@ -155,7 +155,9 @@ async def test_nothing_given_is_told() -> None:
     async with LibraryApp().run_test(size=SIZE) as pilot:
         await ask(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: says(pilot, "complaint") == "Enter a file name first, or paste a card.")
+        await until(
+            pilot, lambda: says(pilot, "complaint") == "✗ Enter a file name first, or paste a card."
+        )
 
 
 async def test_a_picture_without_a_card_is_told(here: Path) -> None:

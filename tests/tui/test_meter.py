@@ -75,7 +75,7 @@ async def test_before_the_first_answer_there_is_nothing() -> None:
         (answer(tokens=None), 2048, "12 words/s"),
         (answer(seconds=0.5), 2048, "▕███▍     ▏ 38 %"),
         (answer("Yes."), 2048, "▕███▍     ▏ 38 %"),
-        (answer(tokens=4096), 2048, "▕█████████▏ 100 % · 12 words/s"),
+        (answer(tokens=4096), 2048, "▕█████████▏ 100 % · 12 words/s · nearly full"),
         (answer(dropped_messages=0), 2048, "▕███▍     ▏ 38 % · 12 words/s"),
     ],
 )

@@ -16,6 +16,7 @@ from rolellm_agents.transcript import Message, Transcript
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.stage import Stage
 from rolellm_tui.screens.scene import SceneScreen
+from rolellm_tui.widgets.common.status_line import ERROR_SIGN
 from rolellm_tui.widgets.scene.cast_panel import CastPanel
 from rolellm_tui.widgets.scene.line import SceneLineView
 from rolellm_tui.widgets.scene.player import Player
@@ -103,7 +104,7 @@ def words(stage: Stage) -> list[str]:
 
 
 def status(pilot: Pilot[Any]) -> str:
-    return text_of(pilot, "#status")
+    return text_of(pilot, "#status").removeprefix(f"{ERROR_SIGN} ")
 
 
 def course(pilot: Pilot[Any]) -> str:

@@ -20,6 +20,7 @@ from rolellm_agents.persona.user_persona import (
     list_user_personas,
 )
 from rolellm_tui.screens.settings import Override, SettingsScreen
+from rolellm_tui.widgets.common.status_line import ERROR_SIGN
 from rolellm_tui.widgets.settings.setting import Setting
 
 NARROW, TALL = (80, 24), (120, 60)
@@ -49,7 +50,7 @@ def menu(pilot: Pilot[Any], name: str) -> Select[str]:
 
 
 def note(pilot: Pilot[Any], name: str) -> str:
-    return text_of(pilot, f"#{name} .note")
+    return text_of(pilot, f"#{name} .note").removeprefix(f"{ERROR_SIGN} ")
 
 
 async def filled(pilot: Pilot[Any]) -> None:
@@ -521,7 +522,7 @@ async def test_a_name_is_needed() -> None:
         await pilot.press("n")
         await until(pilot, lambda: name_of_screen(pilot) == "UserPersonaScreen")
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: text_of(pilot, "#complaint").startswith("A name is required;"))
+        await until(pilot, lambda: text_of(pilot, "#complaint").startswith("✗ A name is required;"))
         await pilot.press("escape", "escape")
         await until(pilot, lambda: name_of_screen(pilot) == "SettingsScreen")
     assert list_user_personas()[0] == []

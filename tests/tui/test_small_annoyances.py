@@ -110,6 +110,15 @@ async def test_the_seconds_of_waiting_are_counted(monkeypatch: pytest.MonkeyPatc
         await until(pilot, lambda: shown(line) == "Note saved.")
 
 
+async def test_an_error_is_told_by_a_sign_as_well_as_by_its_colour() -> None:
+    async with WaitingApp().run_test() as pilot:
+        line = pilot.app.query_one(status_line.StatusLine)
+        line.complain("The model has left.")
+        await until(pilot, lambda: shown(line) == "✗ The model has left.")
+        line.show_message("Note saved.")
+        await until(pilot, lambda: shown(line) == "Note saved.")
+
+
 async def test_an_answer_that_was_kept_from_a_comparison_has_its_prompt(
     ada: Persona, transcript: Transcript
 ) -> None:

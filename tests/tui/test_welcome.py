@@ -1,6 +1,5 @@
 """The first screen: a character says hello."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from rolellm_agents.persona import Persona, list_personas, load_persona
-from rolellm_tui.screens.welcome import GREETERS, Answer, WelcomeScreen, pick_greeter
+from rolellm_tui.screens.welcome import GREETERS, SECONDS, Answer, WelcomeScreen, pick_greeter
 
 SIZE = (80, 24)
 
@@ -42,27 +41,33 @@ async def there(pilot: Pilot[Any]) -> None:
 
 
 @pytest.mark.core
-async def test_the_greeting_comes_word_by_word_within_a_second_and_nothing_moves() -> None:
+async def test_the_greeting_comes_word_by_word_within_a_second_and_nothing_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     holmes = load_persona("sherlock-holmes")
     whole = " ".join(holmes.greeting.split())
     app = Door(holmes)
+    seen: list[str] = []
+    heights: set[int] = set()
+    update = Static.update
+
+    def note(widget: Static, content: str = "", *, layout: bool = True) -> None:
+        """Note each step: a test that looks now and then misses most of them on a busy machine."""
+        update(widget, content, layout=layout)
+        if widget.id == "greeting":
+            seen.append(" ".join(content.split()))
+            heights.add(widget.size.height)
+
+    monkeypatch.setattr(Static, "update", note)
     async with app.run_test(size=SIZE) as pilot:
         await there(pilot)
-        began = time.monotonic()
-        seen: list[str] = []
-        heights: set[int] = set()
-        while not seen or seen[-1] != whole:
-            assert time.monotonic() - began < 30
-            seen.append(greeting(pilot))
-            heights.add(app.welcome.query_one("#greeting").size.height)
-            await pilot.pause(0.01)
-        partly = {one for one in seen if one not in ("", whole)}
-        assert len(partly) > 3
-        assert all(whole.startswith(one) for one in partly)
-        assert all(whole[len(one)] == " " for one in partly)
-        assert len(heights) == 1
-        # A busy machine may take longer than the second that it is meant to take.
-        assert time.monotonic() - began < 10
+        await until(pilot, lambda: greeting(pilot) == whole)
+    partly = {one for one in seen if one not in ("", whole)}
+    assert len(partly) > 3
+    assert all(whole.startswith(one) for one in partly)
+    assert all(whole[len(one)] == " " for one in partly)
+    assert len(heights) == 1
+    assert SECONDS <= 1
 
 
 @pytest.mark.parametrize("persona", [one for ids in GREETERS.values() for one in ids])

@@ -23,7 +23,7 @@ from rolellm_agents.persona.editing.lorebook_document import LorebookDocument
 from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.scene import LoadedScene, agreed, cast_scene, without_models
 from rolellm_agents.scene.file_models import file_models
-from rolellm_agents.text import plain
+from rolellm_agents.text import did_you_mean, plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
@@ -46,6 +46,8 @@ from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
 from rolellm_tui.sessions import OpenSession
 from rolellm_tui.slash.settings import change_setting
 from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble
+from rolellm_tui.themes.readable import with_readable_texts
+from rolellm_tui.themes.theme_file import find_themes
 from rolellm_tui.widgets.chat.opening import ChatOpening
 from rolellm_tui.widgets.chat.prompt import PromptInput
 from rolellm_tui.widgets.common.notice import Notice
@@ -75,6 +77,15 @@ class RoleApp(App[RoleLLMError]):
         Binding("f12", "models", "Models", id="models", tooltip="Choose or download a model.", show=False),
         Binding("f1", "keys", "Keys", id="keys", tooltip="Key bindings of this screen."),
         Binding("ctrl+q", "quit", "Quit", id="quit", tooltip="Quit. All messages are saved."),
+        Binding(
+            "ctrl+p",
+            "command_palette",
+            "Palette",
+            id="palette",
+            tooltip="The command palette, with all actions.",
+            show=False,
+            priority=True,
+        ),
     ]
 
     def __init__(
@@ -104,15 +115,17 @@ class RoleApp(App[RoleLLMError]):
             first_path: the file of `first` if it was named by path.
             new: start a new conversation with `first` instead of resuming the last one.
             welcome: show the welcome screen to users without conversations.
-            theme: the name of a Textual theme; Textual's default when empty or unknown.
+            theme: the name of a theme; Textual's default when empty or unknown.
             user: replaces `{{user}}` in cards.
-            habits: the keys of prompts, and notices; the defaults when None.
+            habits: the keys of prompts, notices, and the width of texts; the defaults when None.
             flags: the settings that command-line options override.
             pixels: draws portraits in pixels, from `find_pixels`; None for half blocks.
             stage: the scene that is opened at the start.
             open_stage: opens the stage for a chosen scene; None uses the settings.
             back_to: where the app of the same browser tab was before, instead of `first`.
         """
+        # Textual asks for our variables of style sheets at once.
+        self._habits = habits or AppHabits()
         super().__init__()
         self._open_session = open_session
         self.transcript = transcript
@@ -121,14 +134,20 @@ class RoleApp(App[RoleLLMError]):
         self._first_is_new = new
         self._welcomes = welcome
         self._user = user
-        self._habits = habits or AppHabits()
         self._flags = dict(flags or {})
         self._pixels = pixels
         self._first_stage = stage
         self._back_to = back_to
         self._open_stage = open_stage or stage_opener(transcript, usual_ensemble)
+        found = find_themes()
+        self._theme_notes = list(found.notes)
+        for one in found.themes:
+            self.register_theme(one)
         if theme in self.available_themes:
             self.theme = theme
+        elif theme:
+            meant = did_you_mean(theme, self.available_themes)
+            self._theme_notes.append(f"There is no theme {theme!r}{meant}.")
         self._theme_kept = self.theme
 
     def on_load(self) -> None:
@@ -148,6 +167,8 @@ class RoleApp(App[RoleLLMError]):
         except RoleLLMError as error:
             self.exit(error)
             return
+        for note in self._theme_notes:
+            self.notify(plain(note), severity="warning", timeout=20, markup=False)
         self.push_screen(LibraryScreen(_recent(conversations), user=self._user, pixels=self._pixels))
         if self._back_to:
             self._go_back(self._back_to)
@@ -394,7 +415,7 @@ class RoleApp(App[RoleLLMError]):
             if isinstance(screen, LibraryScreen):
                 screen.user = self._user
 
-    # Keys of prompts, and notices
+    # Keys of prompts, notices, and the width of texts
 
     def _take_habits(self) -> None:
         try:
@@ -402,7 +423,10 @@ class RoleApp(App[RoleLLMError]):
         except RoleLLMError as error:
             self._complain(error)
             return
+        self.refresh_css(animate=False)
         for screen in self.screen_stack:
+            if isinstance(screen, ChatScreen):
+                screen.text_width = self._habits.text_width
             for prompt in screen.query(PromptInput):
                 prompt.vim_keys = self._habits.vim_keys
 
@@ -429,6 +453,15 @@ class RoleApp(App[RoleLLMError]):
             await run_notice_command(command, self.TITLE, text)
         except RoleLLMError as error:
             self._complain(error)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The variables of our style sheets."""
+        return self._habits.style_variables
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The variables of all style sheets; the texts of every theme can be read."""
+        self.theme_variables = with_readable_texts(super().get_css_variables())
+        return self.theme_variables
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterator[SystemCommand]:
         """Textual's system commands, without those that the app replaces."""
@@ -468,7 +501,7 @@ class RoleApp(App[RoleLLMError]):
         )
         if opening.at is not None and opening.at not in (message.id for message in session.messages):
             session.choose(opening.at)
-        return ChatScreen(session, opening)
+        return ChatScreen(session, opening, text_width=self._habits.text_width, pixels=self._pixels)
 
     def _latest(self, persona: Persona) -> str | None:
         earlier = self.transcript.conversations(persona.id)

@@ -5,18 +5,19 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from textual import on, work
+from textual import events, on, work
 from textual.actions import SkipAction
 from textual.app import ComposeResult
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.message import Message as AppMessage
 from textual.reactive import var
 from textual.screen import Screen
 from textual.widgets import Input, Static
 from textual.worker import Worker
 
+from rolellm_agents.config.settings import TextWidth
 from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.persona import Persona, load_persona
@@ -46,6 +47,7 @@ from rolellm_tui.widgets.chat.conversation_view import ConversationView
 from rolellm_tui.widgets.chat.finder import MessageFinder
 from rolellm_tui.widgets.chat.meter import Meter
 from rolellm_tui.widgets.chat.opening import ChatOpening
+from rolellm_tui.widgets.chat.persona_panel import PersonaPanel, has_room_beside
 from rolellm_tui.widgets.chat.quick_replies import QuickReplies
 from rolellm_tui.widgets.chat.summary_line import SummaryLine
 from rolellm_tui.widgets.chat.voice_form import VoiceChoice
@@ -56,6 +58,9 @@ from rolellm_tui.widgets.common.notice import Notice
 from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
+
+if TYPE_CHECKING:
+    from rolellm_tui.widgets.library.portrait import PixelWidget
 
 _MESSAGE_HINT = "↑↓ select  ←→ answers  ^e edit  F3 branch  ^o why  ^c copy  ⏎ part  Esc"
 
@@ -69,6 +74,8 @@ class ChatScreen(Screen[None]):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]
 
     answering: var[bool] = var(False, bindings=True)
+    text_width: var[TextWidth] = var("full", init=False)
+    """The columns of messages; wider screens show the persona beside them."""
 
     @dataclass
     class NewConversation(AppMessage):
@@ -112,14 +119,25 @@ class ChatScreen(Screen[None]):
     class Left(AppMessage):
         """The user returned to the library."""
 
-    def __init__(self, session: Session, opening: ChatOpening) -> None:
+    def __init__(
+        self,
+        session: Session,
+        opening: ChatOpening,
+        *,
+        text_width: TextWidth = "full",
+        pixels: "PixelWidget | None" = None,
+    ) -> None:
         """Show a session with its messages.
 
         Args:
             session: the session to show.
             opening: how the chat was opened.
+            text_width: the columns of messages; wider screens show the persona beside them.
+            pixels: draws portraits in pixels, from `find_pixels`.
         """
         super().__init__()
+        self.set_reactive(ChatScreen.text_width, text_width)
+        self._pixels = pixels
         self.session = session
         self._opening = opening
         self._provenance = ProvenanceLog()
@@ -146,6 +164,7 @@ class ChatScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Compose the head, the conversation and the prompt."""
         session, opening = self.session, self._opening
+        yield PersonaPanel(session.persona, user=session.user_name, pixels=self._pixels)
         with Horizontal(id="about"):
             description = f"{session.persona.name} · {session.model_name} · {session.strategy}"
             yield Static(plain(description), id="who", markup=False)
@@ -156,18 +175,31 @@ class ChatScreen(Screen[None]):
         yield ConversationView(
             session, prompt=prompt, greeting=opening.greeting, at=opening.at, id="conversation"
         )
-        yield StatusLine(id="status")
-        yield Static(_MESSAGE_HINT, id="message-hint", markup=False)
-        yield SearchBar()
-        yield commands
-        yield QuickReplies(self._own)
-        yield prompt
+        with Vertical(id="below"):
+            yield StatusLine(id="status")
+            yield Static(_MESSAGE_HINT, id="message-hint", markup=False)
+            yield SearchBar()
+            yield commands
+            yield QuickReplies(self._own)
+            yield prompt
         yield KeyFooter()
 
     def on_mount(self) -> None:
         """Load the model in the background."""
         self._prepare()
         self._show_summary()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the persona beside the messages where there is room."""
+        self._show_persona()
+
+    def watch_text_width(self) -> None:
+        """Show the persona beside the messages where there is room now."""
+        self._show_persona()
+
+    def _show_persona(self) -> None:
+        for panel in self.query(PersonaPanel):
+            panel.display = has_room_beside(self.size.width, self.text_width)
 
     @work(group="prepare", exit_on_error=False)
     async def _prepare(self) -> None:

@@ -137,7 +137,9 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
                 )
                 with VerticalScroll(id="trial-scroll"):
                     yield Static(id="trial", markup=False)
-        yield OptionList(id="findings", markup=False)
+        findings = OptionList(id="findings", markup=False)
+        findings.display = False
+        yield findings
         yield Static(id="tokens", markup=False)
         yield StatusLine(id="status")
         yield KeyFooter()

@@ -42,7 +42,7 @@ class KeysScreen(ModalScreen[None]):
 
     CSS_PATH = "keys.tcss"
     AUTO_FOCUS = "#window"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     BINDINGS = [
         Binding("escape,f1", "leave", "Close", id="keys.close", tooltip="Back."),
     ]

@@ -20,6 +20,7 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.models.inventory import KnownModel, known_models, removed_model
 from rolellm_agents.models.pulling import PullStopped, planned_pull, pulled
 from rolellm_tui.screens.settings import Override
+from rolellm_tui.widgets.common.drawn_lines import MUTED
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.status_line import Complaint
 
@@ -197,5 +198,5 @@ def _row(model: KnownModel, is_current: bool) -> Content:
         mark,
         (model.name, "bold"),
         f"  {_KINDS[model.kind]}",
-        ("\n    " + model.help if model.help else "", "dim"),
+        ("\n    " + model.help if model.help else "", MUTED),
     )

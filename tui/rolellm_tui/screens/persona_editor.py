@@ -35,7 +35,7 @@ class PersonaEditorScreen(EditorScreen[PersonaDocument, Persona]):
         """Where a copy is saved."""
         if self._document.origin is None:
             return ""
-        return f"This is a copy; it is saved as {self._document.path}, the original stays."
+        return f"The original stays: a save writes a copy, {self._document.path}."
 
     def rows_of(self, data: Data) -> list[FormRow]:
         """The rows of the form."""

@@ -108,14 +108,16 @@ class SceneScreen(Screen[None]):
             yield self._player
         yield ViewBanner(self._stage, id="banner")
         with Horizontal(id="stage"):
-            yield SceneText(self._stage, id="text")
+            with Vertical(id="acting"):
+                yield SceneText(self._stage, id="text")
+                with Vertical(id="below"):
+                    with Horizontal(id="told"):
+                        yield StatusLine(id="status")
+                        yield Static("", id="figures", markup=False)
+                    yield ScenePrompt(self._stage, id="prompt")
             with Vertical(id="side"):
                 yield CastPanel(self._stage, id="cast")
                 yield SeatSheet(self._stage.loaded, id="sheet")
-        with Horizontal(id="told"):
-            yield StatusLine(id="status")
-            yield Static("", id="figures", markup=False)
-        yield ScenePrompt(self._stage, id="prompt")
         yield KeyFooter()
 
     def on_mount(self) -> None:

@@ -179,6 +179,12 @@ class SettingsScreen(Screen[bool]):
         )
         yield _section("Appearance")
         yield ChosenSetting("theme", "Theme", choices={name: name for name in self.app.available_themes})
+        yield TypedSetting(
+            "text_width",
+            "Text width",
+            "Columns of messages, or full. A wider chat shows the persona beside them.",
+            unset=str(Settings.model_fields["text_width"].default),
+        )
 
     def _show(self, data: _SettingsData) -> None:
         """Show the current values."""

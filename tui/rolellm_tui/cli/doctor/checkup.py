@@ -37,6 +37,7 @@ def run_checkup() -> list[CheckupResult]:
         _processor,
         _settings,
         _prices,
+        _themes,
         _model,
         _servers,
         _folders,
@@ -141,6 +142,15 @@ def _settings() -> Iterator[CheckupResult]:
     names = named_models()
     if names:
         yield CheckupResult("models.toml", "ok", ", ".join(names))
+
+
+def _themes() -> Iterator[CheckupResult]:
+    from rolellm_tui.themes.theme_file import find_themes
+
+    found = find_themes()
+    yield CheckupResult("themes", "ok", ", ".join(sorted(theme.name for theme in found.themes)))
+    for note in found.notes:
+        yield CheckupResult("themes", "problem", note, "correct the file, or remove it")
 
 
 def _prices() -> Iterator[CheckupResult]:

@@ -11,6 +11,7 @@ from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.search_words import keys_of
 from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.chat.voice_form import VoiceChoice
+from rolellm_tui.widgets.common.direction import aligned
 from rolellm_tui.widgets.common.formatting import counted
 
 _MUTED = "$foreground-muted"
@@ -97,7 +98,7 @@ class AnswerColumn(Vertical, can_focus=True):
 
     def _show(self, sentence: str, numbers: str) -> None:
         text, error = self.query_one(".words", Static), self.query_one(".trouble", Static)
-        text.update(prose(self._text))
+        text.update(aligned(prose(self._text)))
         text.display = bool(self._text)
         error.update(plain(sentence))
         error.display = bool(sentence)

@@ -6,6 +6,7 @@ from textual.widgets import Static
 from rolellm_agents.text import plain
 from rolellm_tui.widgets.chat.prose import prose
 from rolellm_tui.widgets.chat.source_places import source_of
+from rolellm_tui.widgets.common.direction import aligned
 
 
 class MessageText(Static):
@@ -15,13 +16,13 @@ class MessageText(Static):
         """Show a text."""
         self._content = prose(text)
         self._source = plain(text)
-        super().__init__(self._content, classes="words", markup=False)
+        super().__init__(aligned(self._content), classes="words", markup=False)
 
     def show(self, text: str) -> None:
         """Show another text."""
         self._content = prose(text)
         self._source = plain(text)
-        self.update(self._content)
+        self.update(aligned(self._content))
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The source of the selected part, and what separates it from the next message."""

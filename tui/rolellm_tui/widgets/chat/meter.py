@@ -57,9 +57,10 @@ class Meter(Static):
         full = context_share(message.usage, context_size)
         dropped = integer(message.made_by.get("dropped_messages")) > 0
         figures = [_context(message.usage, full), _pace(message)]
-        figures += ["oldest messages left out"] if dropped else []
+        is_full = full is not None and full > _FULL
+        figures += ["oldest messages left out"] if dropped else ["nearly full"] if is_full else []
         self.update(" · ".join(filter(None, figures)))
-        self.set_class(dropped or (full is not None and full > _FULL), "-full")
+        self.set_class(dropped or is_full, "-full")
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         """Hide the meter in narrow terminals."""

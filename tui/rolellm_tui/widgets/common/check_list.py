@@ -23,5 +23,6 @@ class CheckList(SelectionList[str]):
         style = next((segment.style for segment in strip.crop(_MARK_CELLS)), None)
         meta = next((segment.style for segment in strip), None)
         mark = _ON if option.value in self.selected else _OFF
-        style = (style + meta) if style and meta else style
+        # What a click means comes from Textual's mark; its colour is too faint.
+        style = (meta + style) if style and meta else style
         return Strip([Segment(f" {mark} ", style), *strip.crop(_MARK_CELLS)], strip.cell_length)

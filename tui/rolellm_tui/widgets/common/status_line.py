@@ -8,6 +8,8 @@ from textual.widgets import Static
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import plain
 
+ERROR_SIGN = "✗"
+"""Stands before errors, which their colour alone does not tell to everybody."""
 _SHORT = 5
 """Seconds of waiting that are not counted on the screen."""
 
@@ -60,7 +62,7 @@ class StatusLine(Static):
             self._counting.stop()
             self._counting = None
         self.shown_message = text
-        self.update(plain(text))
+        self.update(plain(f"{ERROR_SIGN} {text}" if is_error and text else text))
         self.set_class(is_error, "error")
         self.set_class(not text, "-silent")
 

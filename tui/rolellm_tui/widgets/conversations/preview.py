@@ -12,6 +12,7 @@ from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import FoundMessage, Message
 from rolellm_agents.transcript.message import USER
 from rolellm_tui.widgets.chat.prose import prose
+from rolellm_tui.widgets.common.direction import aligned
 from rolellm_tui.widgets.conversations.list import HIT
 
 _LONGEST = 2_000
@@ -42,7 +43,7 @@ class ConversationPreview(VerticalScroll, can_focus=False):
         parts = [
             Content.assemble(_head(message, names), "\n", _content(message, found)) for message in messages
         ]
-        self.query_one(Static).update(Content("\n\n").join(parts))
+        self.query_one(Static).update(aligned(Content("\n\n").join(parts)))
         if found is None:
             self.call_after_refresh(self.scroll_end, animate=False, immediate=True)
         else:

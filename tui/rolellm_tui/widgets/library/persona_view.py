@@ -13,6 +13,7 @@ from textual.widgets import Static
 from rolellm_agents.persona import Demonstration, FoundPersona, Origin, Persona
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.text import one_line, plain
+from rolellm_tui.widgets.common.direction import aligned
 from rolellm_tui.widgets.common.formatting import counted
 from rolellm_tui.widgets.common.types_into_search import TypesIntoSearch
 from rolellm_tui.widgets.library.persona_texts import LANGUAGES, work_and_year
@@ -97,7 +98,7 @@ class PersonaView(Vertical):
     def _fill(self) -> None:
         for part, content in (_contents(self.found, self.user) if self.found else {}).items():
             static = self.query_one(f".{part}", Static)
-            static.update(content)
+            static.update(aligned(content))
             static.display = bool(content)
 
     def focus_words(self) -> None:

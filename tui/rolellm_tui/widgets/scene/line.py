@@ -4,6 +4,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from rolellm_agents.transcript import Message
+from rolellm_tui.widgets.common.direction import aligned
 from rolellm_tui.widgets.scene.texts import COLOURS, SeatStyles, line_content
 
 
@@ -63,4 +64,4 @@ class SceneLineView(Static):
             self._draw()
 
     def _draw(self) -> None:
-        self.update(self.content_now)
+        self.update(aligned(self.content_now))

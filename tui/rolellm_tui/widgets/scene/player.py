@@ -156,12 +156,12 @@ class Player(Static):
         self.show()
 
     def show(self) -> None:
-        """Show director, progress and state."""
+        """Show state, progress and director; a narrow terminal cuts off the last one."""
         scene = self._stage.loaded.scene
         settings = f"{scene.director.kind}, seed {self._stage.seed}"
         turn = f"turn {self._stage.turns:,} of {scene.stop.turns:,}"
         state = (self._state(), "$text-accent" if self.playing else "")
-        self.update(Content.assemble(f"{settings} · {turn} · ", state))
+        self.update(Content.assemble(state, f" · {turn} · {settings}"))
 
     def _state(self) -> str:
         if self._stage.ended and not self.busy:

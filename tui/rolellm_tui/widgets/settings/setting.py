@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Select, Static, Switch
 
 from rolellm_agents.text import one_line, plain
+from rolellm_tui.widgets.common.status_line import ERROR_SIGN
 
 ANOTHER = "\0another"
 """The menu item for typing a value."""
@@ -26,6 +27,8 @@ class Setting(Vertical):
     Setting .label { width: 18; }
     Setting .control { width: 1fr; height: auto; }
     Setting .note { height: auto; margin-left: 18; padding: 0 1; }
+    Setting .control Horizontal { height: auto; }
+    Setting .state { width: auto; margin-left: 1; }
     Setting Switch { border: none; height: 1; padding: 0; width: 6; background: transparent; }
     """
 
@@ -97,7 +100,7 @@ class Setting(Vertical):
 
     def complain(self, sentence: str) -> None:
         """Show an error."""
-        self._say(sentence, wrong=True)
+        self._say(f"{ERROR_SIGN} {sentence}", wrong=True)
 
     @property
     def held(self) -> object:
@@ -289,13 +292,16 @@ class SwitchedSetting(Setting):
     """A setting that is on or off."""
 
     def compose_control(self) -> Iterable[Widget]:
-        """Compose the switch."""
-        yield Switch(animate=False)
+        """Compose the switch, and its state in a word."""
+        with Horizontal():
+            yield Switch(animate=False)
+            yield Static("off", classes="state", markup=False)
 
     def put(self, value: object) -> None:
         """Turn the switch on or off."""
         with self.prevent(Switch.Changed):
             self.query_one(Switch).value = bool(value)
+        self.query_one(".state", Static).update("on" if value else "off")
 
     @on(Switch.Changed)
     def _switched(self, event: Switch.Changed) -> None:

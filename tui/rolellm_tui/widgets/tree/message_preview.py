@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from rolellm_agents.text import plain
 from rolellm_tui.widgets.chat.prose import prose
+from rolellm_tui.widgets.common.direction import aligned
 
 
 class MessagePreview(VerticalScroll, can_focus=False):
@@ -35,5 +36,5 @@ class MessagePreview(VerticalScroll, can_focus=False):
         self.query_one(".head", Static).update(
             Content.assemble((plain(speaker), "bold"), "  ", (plain(details), "$foreground-muted"))
         )
-        self.query_one(".words", Static).update(prose(text))
+        self.query_one(".words", Static).update(aligned(prose(text)))
         self.scroll_home(animate=False)
