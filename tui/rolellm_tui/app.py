@@ -44,6 +44,7 @@ from rolellm_tui.screens.scenes import ScenesScreen
 from rolellm_tui.screens.settings import Override, SettingsScreen
 from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
 from rolellm_tui.sessions import OpenSession
+from rolellm_tui.slash.scene_moves import with_director
 from rolellm_tui.slash.settings import change_setting
 from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble
 from rolellm_tui.widgets.chat.opening import ChatOpening
@@ -249,7 +250,7 @@ class RoleApp(App[RoleLLMError]):
 
     def on_chat_screen_reopened(self, event: ChatScreen.Reopened) -> None:
         """Go on with other options or another persona."""
-        self._open(event.opening)
+        self._open(event.opening, event.chat.refuse)
 
     def on_chat_screen_conversation_chosen(self, event: ChatScreen.ConversationChosen) -> None:
         """Open another conversation."""
@@ -261,7 +262,7 @@ class RoleApp(App[RoleLLMError]):
             overridden = {name: override.by for name, override in self._flags.items()}
             change_setting(event.text, self._apply_setting, overridden)
         except RoleLLMError as error:
-            self._complain(error)
+            event.chat.refuse(error)
 
     def _apply_setting(self, name: str) -> None:
         """Go on with a changed setting.
@@ -451,12 +452,12 @@ class RoleApp(App[RoleLLMError]):
 
     # Chats
 
-    def _open(self, opening: ChatOpening) -> None:
-        """Show a chat, or a notification with the error."""
+    def _open(self, opening: ChatOpening, refuse: Callable[[RoleLLMError], None] | None = None) -> None:
+        """Show a chat, or tell the error by `refuse`, by default in a notification."""
         try:
             chat = self._chat(opening)
         except RoleLLMError as error:
-            self._complain(error)
+            (refuse or self._complain)(error)
         else:
             self._show(chat)
 
@@ -497,6 +498,15 @@ class RoleApp(App[RoleLLMError]):
     def on_scene_screen_new_scene(self, event: SceneScreen.NewScene) -> None:
         """Restart a scene."""
         self._open_scene(lambda: (event.scene, None))
+
+    def on_scene_screen_director_chosen(self, event: SceneScreen.DirectorChosen) -> None:
+        """Go on with another director."""
+        try:
+            stage = with_director(event.scene.stage, event.kind, self._open_stage)
+        except RoleLLMError as error:
+            event.scene.refuse(error)
+        else:
+            self._show(SceneScreen(stage))
 
     def on_scene_screen_export_requested(self, event: SceneScreen.ExportRequested) -> None:
         """Export a scene."""

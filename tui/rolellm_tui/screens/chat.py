@@ -87,6 +87,7 @@ class ChatScreen(Screen[None]):
     class Reopened(AppMessage):
         """The user goes on with other options or another persona."""
 
+        chat: "ChatScreen"
         opening: ChatOpening
 
     @dataclass
@@ -99,6 +100,7 @@ class ChatScreen(Screen[None]):
     class SettingGiven(AppMessage):
         """The user changes a setting, given by its name and value."""
 
+        chat: "ChatScreen"
         text: str
 
     @dataclass
@@ -126,6 +128,8 @@ class ChatScreen(Screen[None]):
 
         self.stopped: OwnRun | None = None
         """The user's own command that has stopped."""
+        self._typed = ""
+        """The command that was run last."""
         self._own: tuple[OwnCommand, ...] = ()
         self._own_error: RoleLLMError | None = None
         try:
@@ -209,6 +213,7 @@ class ChatScreen(Screen[None]):
         if found := called(text, self._own):
             own, given = found
             if self._prompt.take(text):
+                self._typed = ""
                 self._begin(lambda: run_own(self, OwnRun(own, given)))
             return
         try:
@@ -220,17 +225,28 @@ class ChatScreen(Screen[None]):
             self._begin(lambda: self._run_typed(command, text))
 
     async def _run_typed(self, command: Command, text: str) -> None:
+        self._typed = text if command.name != "say" else ""
         try:
             await run_command(self, command)
         except RoleLLMError:
-            if command.name != "say" and not self._prompt.text:
-                self._prompt.put(text)
+            self._give_back()
             raise
+
+    def _give_back(self) -> None:
+        """Put a command that failed back into the prompt, unless something was typed since."""
+        if self._typed and not self._prompt.text:
+            self._prompt.put(self._typed)
+
+    def refuse(self, error: RoleLLMError) -> None:
+        """Tell why the app cannot do what the last command asked for; the chat goes on."""
+        self._status.complain(error)
+        self._give_back()
 
     @on(QuickReplies.Pressed)
     def _run_button(self, event: QuickReplies.Pressed) -> None:
         if self.answering:
             return
+        self._typed = ""
         given = self._prompt.text if event.command.takes_input else ""
         self._prompt.take(given)
         self._begin(lambda: run_own(self, OwnRun(event.command, given)))
@@ -313,7 +329,7 @@ class ChatScreen(Screen[None]):
         opening = self.opening
         self.post_message(
             self.Reopened(
-                replace(opening, strategy=strategy or opening.strategy, model=model or opening.model)
+                self, replace(opening, strategy=strategy or opening.strategy, model=model or opening.model)
             )
         )
 
@@ -323,7 +339,7 @@ class ChatScreen(Screen[None]):
         Raises:
             PersonaError: there is no such persona.
         """
-        self.post_message(self.Reopened(ChatOpening(load_persona(reference))))
+        self.post_message(self.Reopened(self, ChatOpening(load_persona(reference))))
 
     async def show_thoughts(self) -> None:
         """Select the last answer, and show what the model thought before it.
@@ -345,7 +361,7 @@ class ChatScreen(Screen[None]):
         """
         with_numbered_greeting(self._opening.persona, number)
         opening = replace(self.opening, conversation=None, new=True, greeting=number - 1)
-        self.post_message(self.Reopened(opening))
+        self.post_message(self.Reopened(self, opening))
 
     def compare(self, names: str) -> None:
         """Let the named strategies or models answer the last line."""
@@ -377,7 +393,7 @@ class ChatScreen(Screen[None]):
             SettingsError: there is no such setting, or its value is invalid.
         """
         read_change(text)
-        self.post_message(self.SettingGiven(text))
+        self.post_message(self.SettingGiven(self, text))
 
     # Keys
 
