@@ -59,7 +59,7 @@ class PlainScene:
         self._loop = loop
         self._seat = writers(stage)[0]
         self._turns = Turns(stage, loop)
-        self._commands: dict[SceneCommandName, Callable[[SceneCommand], Iterable[str]]] = {
+        self.commands: dict[SceneCommandName, Callable[[SceneCommand], Iterable[str]]] = {
             "step": lambda _: self._step(),
             "play": lambda _: self._play_on(),
             "next": lambda command: self._let_speak(str(command.seat)),
@@ -83,6 +83,7 @@ class PlainScene:
             "new": lambda _: self._begin_anew(),
             "help": lambda _: scene_help_lines(self._stage.loaded.scene.turn_kinds),
         }
+        """What each command except `quit` does; the texts are printed."""
 
     @property
     def writer(self) -> str:
@@ -102,7 +103,7 @@ class PlainScene:
             if isinstance(typed, SceneCommand):
                 if typed.name == "quit":
                     return False
-                told = self._commands[typed.name](typed)
+                told = self.commands[typed.name](typed)
             else:
                 told = self._play(self._stage.say(typed), typed_by=typed["seat"])
             for text in told:
@@ -202,7 +203,7 @@ class PlainScene:
             *([scene.time] if scene.time else []),
             f"Present: {present}. You are {self.writer}. /help lists the commands, /who tells about the "
             "seats, Enter alone plays a turn, Ctrl-D leaves.",
-            *([f"There are {len(messages):,} lines so far; /history prints them."] if messages else []),
+            *([_so_far(len(messages))] if messages else []),
             *(self._turns.line(message) for message in messages[-_LAST:]),
         ]
 
@@ -228,3 +229,9 @@ class PlainScene:
     def _export(self, command: SceneCommand) -> Iterable[str]:
         path = export_by_name(self._stage.transcript, self._stage.conversation, command.text)
         return [f"Written to {path}."]
+
+
+def _so_far(count: int) -> str:
+    if count == 1:
+        return "There is 1 line so far; /history prints it."
+    return f"There are {count:,} lines so far; /history prints them."
