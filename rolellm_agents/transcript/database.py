@@ -52,7 +52,8 @@ class Database:
         Raises:
             StorageError: the file cannot be opened, is not a transcript, or comes from a newer version.
         """
-        self._path = path
+        self.path = path
+        """The file; None in memory."""
         self._place = str(path) if path else "the transcript in memory"
         self._lock = threading.RLock()
         self._presence: Presence | None = None
@@ -78,7 +79,7 @@ class Database:
                 self._presence.close()
 
     def _connect(self) -> sqlite3.Connection:
-        return connect_for_writing(self._path)
+        return connect_for_writing(self.path)
 
     def _prepare(self) -> None:
         self.connection.row_factory = sqlite3.Row
@@ -136,16 +137,16 @@ class Database:
                 self.connection.execute("VACUUM")
 
     def _keep_former_format(self) -> None:
-        if self._path is None:
+        if self.path is None:
             return
         with self.snapshot() as db:
             if self._version() == _PACKED_VERSION:
                 # Copies need the errors of this module.
                 from rolellm_agents.transcript.upkeep.copies import keep_before_migration
 
-                kept = keep_before_migration(db, self._path, _PACKED_VERSION)
+                kept = keep_before_migration(db, self.path, _PACKED_VERSION)
                 self.notice = (
-                    f"{self._path} is converted to format {FORMAT}; a copy in format {_PACKED_VERSION} is "
+                    f"{self.path} is converted to format {FORMAT}; a copy in format {_PACKED_VERSION} is "
                     f"kept in {kept}."
                 )
 
@@ -211,9 +212,9 @@ class ReadOnlyDatabase(Database):
     """An existing file in a folder without write permission."""
 
     def _connect(self) -> sqlite3.Connection:
-        if self._path is None:
+        if self.path is None:
             raise sqlite3.OperationalError("unable to open database file")
-        return connect_for_reading(self._path)
+        return connect_for_reading(self.path)
 
     def _prepare(self) -> None:
         self.connection.row_factory = sqlite3.Row

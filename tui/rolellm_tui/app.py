@@ -25,6 +25,7 @@ from rolellm_agents.scene import LoadedScene, agreed, cast_scene, without_models
 from rolellm_agents.scene.file_models import file_models
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
+from rolellm_agents.transcript.upkeep.checking import damage_of
 from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
 from rolellm_tui.editing import chat_persona_editor, library_persona_editor, lorebook_editor
@@ -149,6 +150,7 @@ class RoleApp(App[RoleLLMError]):
         except RoleLLMError as error:
             self.exit(error)
             return
+        self._look_for_damage()
         self.push_screen(LibraryScreen(_recent(conversations), user=self._user, pixels=self._pixels))
         if self._back_to:
             self._go_back(self._back_to)
@@ -158,6 +160,12 @@ class RoleApp(App[RoleLLMError]):
             self.push_screen(SceneScreen(self._first_stage))
         elif self._welcomes and not conversations:
             self._welcome()
+
+    @work(group="damage", exit_on_error=False)
+    async def _look_for_damage(self) -> None:
+        """Tell that the transcript is damaged in places that are not read at the start."""
+        if error := await asyncio.to_thread(damage_of, self.transcript.file):
+            self._complain(error)
 
     def _first_chat(self) -> ChatScreen | None:
         if self._first is None or self._back_to is not None:

@@ -16,7 +16,13 @@ from rolellm_tui.output import complain, print_text
 from rolellm_tui.plain import lines
 from rolellm_tui.plain.answers import Answers
 from rolellm_tui.plain.background import BackgroundLoop
-from rolellm_tui.plain.terminal import ended_by_signals, prepare_input, read_line, run_until_end
+from rolellm_tui.plain.terminal import (
+    ended_by_signals,
+    look_for_damage,
+    prepare_input,
+    read_line,
+    run_until_end,
+)
 from rolellm_tui.sessions import OpenSession
 from rolellm_tui.slash.arguments import ALL, CLEAR
 from rolellm_tui.slash.commands import Command, Name, help_lines, parse
@@ -62,6 +68,7 @@ def talk_plainly(
         first: a line that the user has given with the command; empty for none.
     """
     with ended_by_signals(), BackgroundLoop() as loop:
+        loop.begin(look_for_damage(transcript))
         _talk(PlainChat(persona, session, transcript, reopen, loop, overridden or {}), session, first)
 
 

@@ -9,7 +9,13 @@ from rolellm_graphs.scene.stage import Stage
 from rolellm_tui.output import complain, print_text
 from rolellm_tui.plain import lines
 from rolellm_tui.plain.background import BackgroundLoop
-from rolellm_tui.plain.terminal import ended_by_signals, prepare_input, read_line, run_until_end
+from rolellm_tui.plain.terminal import (
+    ended_by_signals,
+    look_for_damage,
+    prepare_input,
+    read_line,
+    run_until_end,
+)
 from rolellm_tui.plain.turns import Turns
 from rolellm_tui.slash.arguments import ALL
 from rolellm_tui.slash.exporting import export_by_name
@@ -44,6 +50,7 @@ def play_plainly(stage: Stage, reopen: OpenStage) -> None:
         reopen: opens stages for the commands that begin anew or change the director.
     """
     with ended_by_signals(), BackgroundLoop() as loop:
+        loop.begin(look_for_damage(stage.transcript))
         scene = PlainScene(stage, reopen, loop)
         prepare_input(())
         run_until_end(scene.open, lambda: scene.run_line(read_line(f"{scene.writer}: ")))

@@ -1,5 +1,6 @@
 """Reading of lines in plain mode, from a terminal or a file, and the ways in which it ends."""
 
+import asyncio
 import io
 import os
 import signal
@@ -10,6 +11,8 @@ from typing import Any
 
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.text import plain, replace_surrogates
+from rolellm_agents.transcript import Transcript
+from rolellm_agents.transcript.upkeep.checking import damage_of
 from rolellm_tui.output import complain, print_text
 
 
@@ -67,6 +70,12 @@ def run_until_end(begin: Callable[[], None], run_next: Callable[[], bool]) -> No
     except BrokenPipeError:
         # The reader closed the pipe. Without this, Python reports the error again on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+async def look_for_damage(transcript: Transcript) -> None:
+    """Tell that the transcript is damaged in places that are not read at the start."""
+    if error := await asyncio.to_thread(damage_of, transcript.file):
+        complain(str(error))
 
 
 @contextmanager
