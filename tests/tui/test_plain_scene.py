@@ -110,7 +110,7 @@ def test_another_director_keeps_seats_and_lines(inn: Path) -> None:
         inn, "", "/as ben", "/director manual", "/director mnual", "/step", "/history"
     )
 
-    assert "The director is manual, with seed 0; 1 turn of" in "".join(printed)
+    assert "The director is manual, with seed 0; turns played: 1 of" in "".join(printed)
     assert "There is no director 'mnual' (did you mean manual" in complaints
     assert "Who speaks? Type /next with a name: Ann Grey, Ben Stone." in printed
     assert "Ben Stone: /history" in printed

@@ -45,9 +45,8 @@ from rolellm_tui.screens.scenes import ScenesScreen
 from rolellm_tui.screens.settings import Override, SettingsScreen
 from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
 from rolellm_tui.sessions import OpenSession
-from rolellm_tui.slash.scene_moves import with_director
 from rolellm_tui.slash.settings import change_setting
-from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble
+from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble, with_director
 from rolellm_tui.widgets.chat.opening import ChatOpening
 from rolellm_tui.widgets.chat.prompt import PromptInput
 from rolellm_tui.widgets.common.notice import Notice

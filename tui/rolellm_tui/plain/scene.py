@@ -30,10 +30,9 @@ from rolellm_tui.slash.scene_moves import (
     seat_name,
     understood,
     who_lines,
-    with_director,
     writers,
 )
-from rolellm_tui.staging import OpenStage
+from rolellm_tui.staging import OpenStage, with_director
 
 _LAST = 2
 """The number of lines that are repeated on resuming."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from rolellm_agents.errors import MessageError
 from rolellm_agents.scene import NARRATOR
-from rolellm_agents.scene.directed import directed
 from rolellm_agents.scene.witness import witnessed
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript import Message
@@ -13,8 +12,6 @@ from rolellm_graphs.scene.stage import Stage
 from rolellm_graphs.scene.state import PersonsLine
 from rolellm_tui.slash.moves import choose_beside
 from rolellm_tui.slash.scene_commands import SceneCommand, typed_in_scene
-from rolellm_tui.staging import OpenStage
-from rolellm_tui.widgets.common.formatting import counted
 
 NARRATOR_NAME = "Narrator"
 _NAME_WIDTH = 40
@@ -117,10 +114,8 @@ def who_lines(stage: Stage) -> Iterator[str]:
     for seat in stage.loaded.seats:
         there = "is there" if seat in present else "is not there"
         player = "you" if seat in stage.persons else stage.ensemble.voices[seat].model_name
-        knows = (
-            f" and knows {len(witnessed(lines, seat)):,} of {counted(len(lines), 'line')}" if lines else ""
-        )
-        yield f"{seat_name(stage, seat)} ({seat}) {there}, is played by {player}{knows}."
+        known = f"; lines known: {len(witnessed(lines, seat)):,} of {len(lines):,}" if lines else ""
+        yield f"{seat_name(stage, seat)} ({seat}) {there}, is played by {player}{known}."
     if NARRATOR in stage.persons:
         yield "You are the narrator."
 
@@ -130,27 +125,5 @@ def director_line(stage: Stage) -> str:
     scene = stage.loaded.scene
     return (
         f"The director is {scene.director.kind}, with seed {stage.seed}; "
-        f"{counted(stage.turns, 'turn')} of {scene.stop.turns:,} played."
+        f"turns played: {stage.turns:,} of {scene.stop.turns:,}."
     )
-
-
-def with_director(stage: Stage, kind: str, reopen: OpenStage) -> Stage:
-    """The same scene at the same place, with another director.
-
-    Args:
-        stage: the scene; it must not be used any more.
-        kind: the kind of the director.
-        reopen: opens the stage.
-
-    Raises:
-        MessageError: a turn is running.
-        RoleLLMError: there is no such director, or the stage cannot be opened.
-    """
-    if stage.answering:
-        raise MessageError("A turn is still running; stop it first.")
-    other = reopen(directed(stage.loaded, kind), stage.conversation, seed=stage.seed)
-    for seat in set(other.persons) - set(stage.persons):
-        other.give_back(seat)
-    for seat in stage.persons:
-        other.take_seat(seat)
-    return other
