@@ -166,3 +166,30 @@ async def test_a_command_that_the_app_refuses_is_in_the_prompt_again(
         await say(pilot, command)
         await until(pilot, lambda: told in status(pilot) and not answering(pilot))
         await until(pilot, lambda: prompt(pilot).text == command)
+
+
+async def test_a_chat_without_messages_keeps_its_strategy_and_the_rest_of_a_command(
+    ada: Persona, transcript: Transcript
+) -> None:
+    file = user_paths().commands_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("commands:\n  - {name: far, steps: [/branch 99, Hello.]}\n", encoding="utf-8")
+    app = role_app(ScriptedChatModel(replies=["One."]), transcript, first=ada)
+
+    def strategy() -> str:
+        seen = pilot.app.screen
+        return seen.session.strategy if isinstance(seen, ChatScreen) and seen.query("#prompt") else ""
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and prompt(pilot).has_focus)
+        await say(pilot, "/far")
+        await until(pilot, lambda: "/far stopped at step 1 of 2" in status(pilot) and not answering(pilot))
+        prompt(pilot).text = ""
+        await say(pilot, "/strategy zero-shot")
+        await until(pilot, lambda: strategy() == "zero-shot")
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: screen(pilot) == "LibraryScreen")
+        app.talk_with("ada")
+        await until(pilot, lambda: strategy() == "zero-shot")
+        await say(pilot, "/rest")
+        await until(pilot, lambda: "/far stopped at step 1 of 2" in status(pilot) and not answering(pilot))

@@ -127,6 +127,8 @@ class RoleApp(App[RoleLLMError]):
         self._pixels = pixels
         self._first_stage = stage
         self._back_to = back_to
+        self._left_chats: dict[str, ChatOpening] = {}
+        """How each chat was left, by its conversation, or by its persona if it had no messages."""
         self._open_stage = open_stage or stage_opener(transcript, usual_ensemble)
         if theme in self.available_themes:
             self.theme = theme
@@ -198,15 +200,14 @@ class RoleApp(App[RoleLLMError]):
 
     def on_library_screen_chosen(self, event: LibraryScreen.Chosen) -> None:
         """Open the chat with the chosen persona."""
-        self._open(
-            ChatOpening(
-                event.persona,
-                new=event.new,
-                strategy=event.strategy,
-                model=event.model,
-                greeting=event.greeting,
-            )
+        opening = ChatOpening(
+            event.persona,
+            new=event.new,
+            strategy=event.strategy,
+            model=event.model,
+            greeting=event.greeting,
         )
+        self._open(opening if event.new else self._as_left(opening))
 
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
         """Start a new conversation with the same persona."""
@@ -291,6 +292,7 @@ class RoleApp(App[RoleLLMError]):
 
     def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
         """Sort the library by most recent conversation, and show all of it."""
+        self._keep_choice(event.opening)
         for screen in self.screen_stack:
             if isinstance(screen, LibraryScreen):
                 screen.forget_search()
@@ -303,7 +305,7 @@ class RoleApp(App[RoleLLMError]):
     def talk_with(self, persona_id: str) -> None:
         """Open the chat with a persona."""
         try:
-            opening = ChatOpening(load_persona(persona_id))
+            opening = self._as_left(ChatOpening(load_persona(persona_id)))
         except RoleLLMError as error:
             self._complain(error)
             return
@@ -320,7 +322,7 @@ class RoleApp(App[RoleLLMError]):
         if persona is None:
             self._go_on_with_scene(summary.id, message)
         else:
-            self._open(ChatOpening(persona, conversation=conversation, at=message))
+            self._open(self._as_left(ChatOpening(persona, conversation=conversation, at=message)))
 
     def _persona(self, persona_id: str) -> Persona:
         """A persona by its id; that of the command line may be in a file that is in no list."""
@@ -478,6 +480,27 @@ class RoleApp(App[RoleLLMError]):
             session.choose(opening.at)
         return ChatScreen(session, opening)
 
+    def _keep_choice(self, left: ChatOpening) -> None:
+        """Keep what was chosen in a chat for the next time that it is opened."""
+        self._left_chats[left.conversation or left.persona.id] = left
+
+    def _as_left(self, opening: ChatOpening) -> ChatOpening:
+        """The opening with the model, the strategy and the stopped command with which the chat was left.
+
+        Raises:
+            StorageError: the transcript cannot be read.
+        """
+        place = opening.conversation or self._latest(opening.persona) or opening.persona.id
+        left = self._left_chats.get(place)
+        if left is None:
+            return opening
+        return replace(
+            opening,
+            strategy=opening.strategy or left.strategy,
+            model=opening.model or left.model,
+            stopped=left.stopped,
+        )
+
     def _latest(self, persona: Persona) -> str | None:
         earlier = self.transcript.conversations(persona.id)
         return earlier[0].id if earlier else None
@@ -485,6 +508,8 @@ class RoleApp(App[RoleLLMError]):
     def _show(self, screen: ChatScreen | SceneScreen) -> None:
         """Replace the screen above the library."""
         while not isinstance(self.screen, LibraryScreen) and len(self.screen_stack) > 1:
+            if isinstance(self.screen, ChatScreen) and self.screen.is_complete:
+                self._keep_choice(self.screen.opening)
             self.pop_screen()
         self.push_screen(screen)
 

@@ -113,6 +113,8 @@ class ChatScreen(Screen[None]):
     class Left(AppMessage):
         """The user returned to the library."""
 
+        opening: ChatOpening
+
     def __init__(self, session: Session, opening: ChatOpening) -> None:
         """Show a session with its messages.
 
@@ -126,7 +128,7 @@ class ChatScreen(Screen[None]):
         self._provenance = ProvenanceLog()
         self._finder: MessageFinder | None = None
 
-        self.stopped: OwnRun | None = None
+        self.stopped: OwnRun | None = opening.stopped
         """The user's own command that has stopped."""
         self._typed = ""
         """The command that was run last."""
@@ -138,12 +140,21 @@ class ChatScreen(Screen[None]):
             self._own_error = error
 
     @property
+    def is_complete(self) -> bool:
+        """Whether all parts of the screen are there."""
+        return bool(self.query(ConversationView))
+
+    @property
     def opening(self) -> ChatOpening:
         """An opening that restores the current state."""
         conversation = self.session.conversation
-        greeting = self._conversation.greeting
         return replace(
-            self._opening, conversation=conversation, new=not conversation, greeting=greeting, at=None
+            self._opening,
+            conversation=conversation,
+            new=not conversation,
+            greeting=self._conversation.greeting,
+            at=None,
+            stopped=self.stopped,
         )
 
     def compose(self) -> ComposeResult:
@@ -360,7 +371,7 @@ class ChatScreen(Screen[None]):
             MessageError: there is no such greeting.
         """
         with_numbered_greeting(self._opening.persona, number)
-        opening = replace(self.opening, conversation=None, new=True, greeting=number - 1)
+        opening = replace(self.opening, conversation=None, new=True, greeting=number - 1, stopped=None)
         self.post_message(self.Reopened(self, opening))
 
     def compare(self, names: str) -> None:
@@ -668,7 +679,7 @@ class ChatScreen(Screen[None]):
     def action_library(self) -> None:
         """Go back to the library."""
         self.session.cancel()
-        self.app.post_message(self.Left())
+        self.app.post_message(self.Left(self.opening))
         self.dismiss()
 
     # Errors in the background
