@@ -322,8 +322,8 @@ def _refuse_unknown(provider: str, options: dict[str, Any], known: set[str]) -> 
     for key in options:
         if key not in known:
             raise ModelError(
-                f"A {provider} model takes no {key!r}{did_you_mean(key, known)}; "
-                f"it knows {', '.join(sorted(known))}."
+                f"Models of {provider} take no {key!r}{did_you_mean(key, known)}; "
+                f"they know {', '.join(sorted(known))}."
             )
 
 

@@ -102,7 +102,9 @@ _COMMAND = re.compile(rf"/([{HAN}]+|[^\s{HAN}]*)\s*")
 _NAME_WIDTH = 40
 
 
-def parse_typed_line(text: str, names: Mapping[str, str], own: Iterable[MessageKind] = ()) -> Utterance:
+def parse_typed_line(
+    text: str, names: Mapping[str, str], own: Iterable[MessageKind] = (), commands: Iterable[str] = ()
+) -> Utterance:
     """Parse a typed line: “/whisper watson come closer”, “/me nods”, “//” for a slash, or plain words.
 
     A whisper has several addressees when their names are joined (“/w watson,mycroft come”) or end with a
@@ -113,6 +115,7 @@ def parse_typed_line(text: str, names: Mapping[str, str], own: Iterable[MessageK
         text: the line as typed.
         names: names of the possible addressees, by seat.
         own: message kinds of the scene, which have commands beside ours.
+        commands: other words that may follow a slash, which a message about an unknown one suggests too.
 
     Raises:
         MessageError: an unknown command, an unknown or ambiguous addressee, or no words.
@@ -123,7 +126,7 @@ def parse_typed_line(text: str, names: Mapping[str, str], own: Iterable[MessageK
         if not said:
             raise MessageError("There is nothing to say; write some words.")
         return Utterance(SAY.name, (), said)
-    kind, shown, rest = _command(typed, own)
+    kind, shown, rest = _command(typed, own, commands)
     to: tuple[str, ...] = ()
     if kind.perceived_by == "addressees":
         to, rest = _addressees(rest, names, kind)
@@ -133,25 +136,28 @@ def parse_typed_line(text: str, names: Mapping[str, str], own: Iterable[MessageK
     return Utterance(kind.name, to, rest)
 
 
-def _command(typed: str, own: Iterable[MessageKind]) -> tuple[MessageKind, str, str]:
+def _command(typed: str, own: Iterable[MessageKind], others: Iterable[str]) -> tuple[MessageKind, str, str]:
     """The kind, the command as typed and the text after it. A Chinese command needs no blank after it."""
-    kinds = _typed_kinds(own)
+    kinds = typed_kinds(own)
     commands = {command: kind for kind in kinds for command in kind.typed}
+    others = [*others]
     found = _COMMAND.match(typed)
     word = found[1].casefold() if found else ""
     for length in range(len(word), 0, -1):
         meant = commands.get(word[:length])
         if meant and (length == len(word) or re.match(f"[{HAN}]", word)):
             return meant, f"/{word[:length]}", typed[1 + length :].strip()
-    near = did_you_mean(f"/{word}", [f"/{command}" for command in commands])
-    *others, last = (f"/{kind.typed[0]}" for kind in kinds)
+    near = did_you_mean(f"/{word}", [f"/{command}" for command in (*commands, *others)])
+    *listed, last = (f"/{kind.typed[0]}" for kind in kinds)
+    known = "/help lists all" if others else f"known are {', '.join(listed)} and {last}"
     raise MessageError(
-        f"There is no command {one_line('/' + word, _NAME_WIDTH)}{near}; known are {', '.join(others)} "
-        f"and {last}, and words that begin with a slash are written with two."
+        f"There is no command {one_line('/' + word, _NAME_WIDTH)}{near}; {known}, and words that begin "
+        "with a slash are written with two."
     )
 
 
-def _typed_kinds(own: Iterable[MessageKind]) -> list[MessageKind]:
+def typed_kinds(own: Iterable[MessageKind]) -> list[MessageKind]:
+    """The kinds that can be typed: ours, and those of a scene."""
     return [SAY, WHISPER, ACT, THINK, *(kind for kind in own if not kind.is_built_in), NARRATE]
 
 

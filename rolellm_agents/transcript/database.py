@@ -56,7 +56,8 @@ class Database:
         Raises:
             StorageError: the file cannot be opened, is not a transcript, or comes from a newer version.
         """
-        self._path = path
+        self.path = path
+        """The file; None in memory."""
         self._place = str(path) if path else "the transcript in memory"
         self._lock = threading.RLock()
         self._presence: Presence | None = None
@@ -82,7 +83,7 @@ class Database:
                 self._presence.close()
 
     def _connect(self) -> sqlite3.Connection:
-        return connect_for_writing(self._path)
+        return connect_for_writing(self.path)
 
     def _prepare(self) -> None:
         self.connection.row_factory = sqlite3.Row
@@ -142,7 +143,7 @@ class Database:
                 self.connection.execute("VACUUM")
 
     def _keep_former_format(self) -> None:
-        if self._path is None:
+        if self.path is None:
             return
         with self.snapshot() as db:
             version = self._version()
@@ -150,9 +151,9 @@ class Database:
                 # Copies need the errors of this module.
                 from rolellm_agents.transcript.upkeep.copies import keep_before_migration
 
-                kept = keep_before_migration(db, self._path, version)
+                kept = keep_before_migration(db, self.path, version)
                 self.notice = (
-                    f"{self._path} is converted to format {FORMAT}; a copy in format {version} is "
+                    f"{self.path} is converted to format {FORMAT}; a copy in format {version} is "
                     f"kept in {kept}."
                 )
 
@@ -218,9 +219,9 @@ class ReadOnlyDatabase(Database):
     """An existing file in a folder without write permission."""
 
     def _connect(self) -> sqlite3.Connection:
-        if self._path is None:
+        if self.path is None:
             raise sqlite3.OperationalError("unable to open database file")
-        return connect_for_reading(self._path)
+        return connect_for_reading(self.path)
 
     def _prepare(self) -> None:
         self.connection.row_factory = sqlite3.Row

@@ -129,6 +129,11 @@ class Transcript:
         """What the user should be told once: that the file was converted, and where its copy is."""
         return self._database.notice
 
+    @property
+    def file(self) -> Path | None:
+        """The file; None in memory."""
+        return self._database.path
+
     def close(self) -> None:
         """Close the file; further calls do nothing."""
         if self._emptying is not None:

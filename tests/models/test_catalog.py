@@ -248,17 +248,17 @@ def test_an_option_that_a_provider_does_not_know_is_refused(provider: str, optio
         pytest.importorskip("transformers", reason="the extra “hf” is not installed")
     options = {option: 1, **({"base_url": OWN} if provider.startswith("openai") else {})}
     told = refusal(provider, **options)
-    assert told.startswith(f"A {provider.partition(':')[0]} model takes no {option!r}")
+    assert told.startswith(f"Models of {provider.partition(':')[0]} take no {option!r}")
 
 
 def test_an_option_of_the_users_name_that_no_model_knows_is_refused_too() -> None:
     named(f'[models.mine]\nspec = "openai:m"\nbase_url = "{OWN}"\nname = "x"\n')
-    assert refusal("mine").startswith("A openai model takes no 'name'")
+    assert refusal("mine").startswith("Models of openai take no 'name'")
 
 
 def test_an_unknown_option_is_told_the_nearest_one() -> None:
     told = refusal("llamacpp:smollm2", n_ctxx=512)
-    assert told.startswith("A llamacpp model takes no 'n_ctxx' (did you mean n_ctx?); it knows ")
+    assert told.startswith("Models of llamacpp take no 'n_ctxx' (did you mean n_ctx?); they know ")
 
 
 @pytest.mark.parametrize(

@@ -306,4 +306,4 @@ def test_the_command_line_sets_how_much_is_thought() -> None:
     assert [request["reasoning_effort"] for request in server.requests[:2]] == ["low", "none"]
     refused = rolellm("say", "sherlock-holmes", "Hello", "--thinking", "low", "--model", "scripted:Hi")
     assert refused.returncode == 2
-    assert "A scripted model takes no 'thinking'" in refused.stderr
+    assert "Models of scripted take no 'thinking'" in refused.stderr

@@ -11,7 +11,7 @@ from helpers.here import rolellm_here
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_agents.models.llamacpp.tuning import calibration
-from rolellm_agents.models.llamacpp.tuning.calibration import Calibration, Measured
+from rolellm_agents.models.llamacpp.tuning.calibration import CalibratedTuning, Measured
 from rolellm_agents.models.llamacpp.tuning.settings import Tuning, store_tuning, stored_tuning
 from rolellm_tui.cli.doctor.checkup import run_checkup
 
@@ -25,10 +25,10 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """What was measured; the better candidate is found quicker each time."""
     files: list[Path] = []
 
-    def calibrate(path: Path, *, progress: Callable[[str], None]) -> Calibration:
+    def calibrate(path: Path, *, progress: Callable[[str], None]) -> CalibratedTuning:
         files.append(path)
         progress("Timing 2 candidates, round 1")
-        return Calibration(QUICK, BETTER, (DEFAULT, BETTER))
+        return CalibratedTuning(QUICK, BETTER, (DEFAULT, BETTER))
 
     monkeypatch.setattr(calibration, "calibrate", calibrate)
     return files
@@ -80,7 +80,7 @@ def test_programs_get_the_same_as_json(measured: list[Path]) -> None:
 @pytest.mark.core
 def test_the_defaults_are_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        calibration, "calibrate", lambda *_, **__: Calibration(Tuning(), DEFAULT, (DEFAULT, DEFAULT))
+        calibration, "calibrate", lambda *_, **__: CalibratedTuning(Tuning(), DEFAULT, (DEFAULT, DEFAULT))
     )
 
     told = rolellm_here("doctor", "--calibrate")
@@ -155,7 +155,7 @@ def test_a_model_of_another_kind_leaves_nothing_to_measure(
 
 @pytest.mark.core
 def test_a_busy_machine_is_told_and_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    def calibrate(*_: object, **__: object) -> Calibration:
+    def calibrate(*_: object, **__: object) -> CalibratedTuning:
         raise ModelError("Other programs leave only 40% of the processors; try again.")
 
     monkeypatch.setattr(calibration, "calibrate", calibrate)

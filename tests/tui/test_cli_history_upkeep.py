@@ -9,9 +9,12 @@ import pytest
 from helpers.damaged_transcripts import PAGE, everything, left_by_a_kill, overwrite, whole
 from helpers.here import rolellm_here
 from helpers.read_only import read_only
+from helpers.transcripts import say
+from helpers.user_files import write_persona
 
 from rolellm_agents.config.paths import user_paths
 from rolellm_agents.transcript import Transcript
+from rolellm_agents.transcript.upkeep.checking import damage_of
 
 OLD_FORMAT = Path(__file__).parents[1] / "transcript" / "version_2.sql"
 
@@ -136,3 +139,31 @@ def test_a_home_that_cannot_be_written_can_be_read(
     assert (tmp_path / "out.md").exists()
     assert renamed.returncode == 2
     assert "cannot be written" in renamed.stderr
+
+
+def test_restoring_tells_what_only_the_former_file_has(mine: Path, tmp_path: Path) -> None:
+    out = tmp_path / "mine.db"
+    rolellm_here("history", "backup", "--out", str(out))
+    with Transcript(mine) as transcript:
+        first = transcript.conversations()[0].id
+        say(transcript, first, transcript.path(first)[-1].id, "One more.")
+        say(transcript, transcript.create_conversation("ada"), None, "Another one.")
+
+    restored = rolellm_here("history", "restore", str(out))
+
+    assert "Only it has 2 messages, among them 1 whole conversation." in restored.stdout
+    again = rolellm_here("history", "restore", str(out))
+    assert "Only it has" not in again.stdout
+
+
+def test_a_chat_tells_that_pages_in_the_middle_are_damaged(mine: Path) -> None:
+    write_persona()
+    overwrite(mine, mine.stat().st_size // 2, b"\xa5" * 3 * PAGE)
+    assert damage_of(mine.with_name("none.db")) is None
+
+    error = damage_of(mine)
+    talked = rolellm_here("chat", "ada", "--plain", "--model", "scripted:One.", stdin="Hello.\n")
+
+    assert error is not None
+    assert "“rolellm history check” shows what is wrong" in str(error)
+    assert str(error) in talked.stderr

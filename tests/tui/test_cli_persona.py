@@ -157,3 +157,17 @@ def test_a_pack_tells_which_models_and_files_it_names(tmp_path: Path) -> None:
     ]
     unknown = rolellm_here("persona", "pack", "show", "their")
     assert "did you mean theirs?" in unknown.stderr
+
+
+def test_a_portrait_outside_of_the_personas_folder_is_a_finding(tmp_path: Path) -> None:
+    folder = tmp_path / "personas"
+    folder.mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "eve.png")
+    file = folder / "eve.yaml"
+    file.write_text("id: eve\nname: Eve\ndescription: A thief.\nportrait: ../eve.png\n", encoding="utf-8")
+
+    checked = rolellm_here("persona", "check", str(file))
+
+    assert checked.returncode == 2
+    assert "The portrait ../eve.png is outside of the folder" in checked.stdout
+    assert "[unusable-portrait]" in checked.stdout

@@ -295,3 +295,26 @@ async def test_a_step_that_could_not_be_sent_is_in_the_rest_and_not_in_the_promp
         await pilot.press("enter")
         await until(pilot, lambda: len(bubbles(pilot)) == 3 and not answering(pilot))
         assert bubbles(pilot)[1][1] == "Hello, Ada."
+
+
+def test_plain_mode_adds_changes_and_chooses_user_personas() -> None:
+    printed, complaints = plainly(
+        "/you",
+        "/you Captain Flint: An old sailor.",
+        "/you captain flint: A young sailor.",
+        "/you nobody",
+        "/you default",
+        "/you",
+    )
+
+    assert "There are no user personas; /you NAME: DESCRIPTION adds one." in printed
+    assert "There is no user persona 'nobody'" in complaints
+    assert "captain-flint: Captain Flint, A young sailor.\n" in printed
+    assert load_settings().you == ""
+
+
+async def test_the_app_adds_a_user_persona_and_goes_on_as_it(transcript: Transcript) -> None:
+    async with app(transcript).run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and not answering(pilot))
+        await say(pilot, "/you Captain Flint: An old sailor.")
+        await until(pilot, lambda: load_settings().you == "captain-flint")

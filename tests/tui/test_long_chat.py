@@ -206,3 +206,15 @@ async def test_the_selection_goes_past_the_edges_of_the_window(chat: LongChat) -
         await pilot.press(*["down"] * 90)
         await until(pilot, lambda: selected(pilot) == "Line 1045." and "Line 1045." in in_view(pilot))
         assert len(texts(pilot)) <= MOST_MOUNTED
+
+
+async def test_another_answer_is_shown_to_one_who_asks_for_it_at_the_top(chat: LongChat) -> None:
+    async with chat.app.run_test() as pilot:
+        await chat.open(pilot)
+        await say(pilot, "Hello.")
+        await until(pilot, lambda: texts(pilot)[-1] == "One." and not answering(pilot))
+        for _ in range(6):
+            await pilot.press("pageup")
+        await until(pilot, lambda: "One." not in in_view(pilot))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "Two." in in_view(pilot) and not answering(pilot))

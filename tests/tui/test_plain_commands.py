@@ -145,5 +145,5 @@ def test_the_help_has_a_sentence_for_each_command() -> None:
         *("again", "continue", "swipe", "edit", "delete", "undo", "redo", "branch", "branches"),
         *("history", "note", "summary", "why", "find", "write", "new"),
         *("strategy", "model", "talk", "thoughts", "greeting", "compare", "conversations"),
-        *("export", "set", "rest", "help", "quit"),
+        *("export", "set", "you", "rest", "help", "quit"),
     ]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rolellm_agents.errors import MessageError
 from rolellm_agents.scene.utterances import Utterance
-from rolellm_tui.widgets.scene.commands import SceneCommand, typed_in_scene
+from rolellm_tui.slash.scene_commands import SceneCommand, typed_in_scene
 
 NAMES = {"ann": "Ann Grey", "ben-stone": "Ben Stone", "li-bai": "李白", "narrator": "Narrator"}
 HEARD = {"ben-stone": "Ben Stone", "li-bai": "李白"}

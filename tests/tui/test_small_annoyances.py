@@ -138,3 +138,67 @@ async def test_an_answer_that_was_kept_from_a_comparison_has_its_prompt(
         prompted = seen._provenance.of(answer.id).prompted
         assert prompted is not None
         assert prompted.strategy == answer.made_by["strategy"]
+
+
+async def test_a_note_that_is_written_before_the_first_message_is_there_after_the_library(
+    ada: Persona, transcript: Transcript
+) -> None:
+    app = role_app(ScriptedChatModel(replies=["One."]), transcript, first=ada)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and prompt(pilot).has_focus)
+        await say(pilot, "/note It rains.")
+        await until(pilot, lambda: transcript.draft("note:ada") == "It rains.")
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: screen(pilot) == "LibraryScreen")
+        app.talk_with("ada")
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and pilot.app.screen.query("#prompt"))
+        seen = pilot.app.screen
+        assert isinstance(seen, ChatScreen)
+        assert seen.session.note == "It rains."
+        await say(pilot, "Hello.")
+        await until(pilot, lambda: len(bubbles(pilot)) == 3 and not answering(pilot))
+        assert transcript.note(transcript.conversations()[0].id) == "It rains."
+        assert transcript.draft("note:ada") == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [("/strategy nix", "nix"), ("/model nix:nix", "nix"), ("/set temperature 0.5", "overrides")],
+)
+async def test_a_command_that_the_app_refuses_is_in_the_prompt_again(
+    ada: Persona, transcript: Transcript, monkeypatch: pytest.MonkeyPatch, command: str, told: str
+) -> None:
+    monkeypatch.setenv("ROLELLM_TEMPERATURE", "0.3")
+    app = role_app(ScriptedChatModel(replies=["One."]), transcript, first=ada)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and prompt(pilot).has_focus)
+        await say(pilot, command)
+        await until(pilot, lambda: told in status(pilot) and not answering(pilot))
+        await until(pilot, lambda: prompt(pilot).text == command)
+
+
+async def test_a_chat_without_messages_keeps_its_strategy_and_the_rest_of_a_command(
+    ada: Persona, transcript: Transcript
+) -> None:
+    file = user_paths().commands_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("commands:\n  - {name: far, steps: [/branch 99, Hello.]}\n", encoding="utf-8")
+    app = role_app(ScriptedChatModel(replies=["One."]), transcript, first=ada)
+
+    def strategy() -> str:
+        seen = pilot.app.screen
+        return seen.session.strategy if isinstance(seen, ChatScreen) and seen.query("#prompt") else ""
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and prompt(pilot).has_focus)
+        await say(pilot, "/far")
+        await until(pilot, lambda: "/far stopped at step 1 of 2" in status(pilot) and not answering(pilot))
+        prompt(pilot).text = ""
+        await say(pilot, "/strategy zero-shot")
+        await until(pilot, lambda: strategy() == "zero-shot")
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: screen(pilot) == "LibraryScreen")
+        app.talk_with("ada")
+        await until(pilot, lambda: strategy() == "zero-shot")
+        await say(pilot, "/rest")
+        await until(pilot, lambda: "/far stopped at step 1 of 2" in status(pilot) and not answering(pilot))

@@ -90,8 +90,8 @@ async def test_a_failure_is_told_and_the_chat_goes_on(ada: Persona, transcript: 
 
 
 def test_plain_mode_prints_the_summary(ada: Persona, transcript: Transcript) -> None:
-    def printed() -> list[str]:
-        done = rolellm_here("chat", "ada", "--plain", "--model", "scripted:One.", stdin="/summary\n")
+    def printed(command: str = "/summary") -> list[str]:
+        done = rolellm_here("chat", "ada", "--plain", "--model", "scripted:One.", stdin=f"{command}\n")
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout.splitlines()
 
@@ -99,3 +99,5 @@ def test_plain_mode_prints_the_summary(ada: Persona, transcript: Transcript) -> 
     assert "There is no summary; prompts contain the messages themselves." in printed()
     transcript.keep_summary(transcript.path(conversation)[3].id, "You kept the light.")
     assert "4 earlier messages as a summary: You kept the light." in printed()
+    assert "4 earlier messages as a summary: You lost the ring." in printed("/summary You lost the ring.")
+    assert "There is no summary; prompts contain the messages themselves." in printed("/summary clear")

@@ -25,6 +25,7 @@ from rolellm_agents.scene import LoadedScene, agreed, cast_scene, without_models
 from rolellm_agents.scene.file_models import file_models
 from rolellm_agents.text import did_you_mean, plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
+from rolellm_agents.transcript.upkeep.checking import damage_of
 from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
 from rolellm_tui.editing import chat_persona_editor, library_persona_editor, lorebook_editor
@@ -45,7 +46,7 @@ from rolellm_tui.screens.settings import Override, SettingsScreen
 from rolellm_tui.screens.welcome import WelcomeScreen, pick_greeter
 from rolellm_tui.sessions import OpenSession
 from rolellm_tui.slash.settings import change_setting
-from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble
+from rolellm_tui.staging import OpenStage, stage_opener, usual_ensemble, with_director
 from rolellm_tui.themes.readable import with_readable_texts
 from rolellm_tui.themes.theme_file import find_themes
 from rolellm_tui.widgets.chat.opening import ChatOpening
@@ -138,6 +139,8 @@ class RoleApp(App[RoleLLMError]):
         self._pixels = pixels
         self._first_stage = stage
         self._back_to = back_to
+        self._left_chats: dict[str, ChatOpening] = {}
+        """How each chat was left, by its conversation, or by its persona if it had no messages."""
         self._open_stage = open_stage or stage_opener(transcript, usual_ensemble)
         found = find_themes()
         self._theme_notes = list(found.notes)
@@ -169,6 +172,7 @@ class RoleApp(App[RoleLLMError]):
             return
         for note in self._theme_notes:
             self.notify(plain(note), severity="warning", timeout=20, markup=False)
+        self._look_for_damage()
         self.push_screen(LibraryScreen(_recent(conversations), user=self._user, pixels=self._pixels))
         if self._back_to:
             self._go_back(self._back_to)
@@ -178,6 +182,12 @@ class RoleApp(App[RoleLLMError]):
             self.push_screen(SceneScreen(self._first_stage))
         elif self._welcomes and not conversations:
             self._welcome()
+
+    @work(group="damage", exit_on_error=False)
+    async def _look_for_damage(self) -> None:
+        """Tell that the transcript is damaged in places that are not read at the start."""
+        if error := await asyncio.to_thread(damage_of, self.transcript.file):
+            self._complain(error)
 
     def _first_chat(self) -> ChatScreen | None:
         if self._first is None or self._back_to is not None:
@@ -211,15 +221,14 @@ class RoleApp(App[RoleLLMError]):
 
     def on_library_screen_chosen(self, event: LibraryScreen.Chosen) -> None:
         """Open the chat with the chosen persona."""
-        self._open(
-            ChatOpening(
-                event.persona,
-                new=event.new,
-                strategy=event.strategy,
-                model=event.model,
-                greeting=event.greeting,
-            )
+        opening = ChatOpening(
+            event.persona,
+            new=event.new,
+            strategy=event.strategy,
+            model=event.model,
+            greeting=event.greeting,
         )
+        self._open(opening if event.new else self._as_left(opening))
 
     def on_chat_screen_new_conversation(self, event: ChatScreen.NewConversation) -> None:
         """Start a new conversation with the same persona."""
@@ -270,7 +279,7 @@ class RoleApp(App[RoleLLMError]):
 
     def on_chat_screen_reopened(self, event: ChatScreen.Reopened) -> None:
         """Go on with other options or another persona."""
-        self._open(event.opening)
+        self._open(event.opening, event.chat.refuse)
 
     def on_chat_screen_conversation_chosen(self, event: ChatScreen.ConversationChosen) -> None:
         """Open another conversation."""
@@ -282,7 +291,7 @@ class RoleApp(App[RoleLLMError]):
             overridden = {name: override.by for name, override in self._flags.items()}
             change_setting(event.text, self._apply_setting, overridden)
         except RoleLLMError as error:
-            self._complain(error)
+            event.chat.refuse(error)
 
     def _apply_setting(self, name: str) -> None:
         """Go on with a changed setting.
@@ -304,6 +313,7 @@ class RoleApp(App[RoleLLMError]):
 
     def on_chat_screen_left(self, event: ChatScreen.Left) -> None:
         """Sort the library by most recent conversation, and show all of it."""
+        self._keep_choice(event.opening)
         for screen in self.screen_stack:
             if isinstance(screen, LibraryScreen):
                 screen.forget_search()
@@ -316,7 +326,7 @@ class RoleApp(App[RoleLLMError]):
     def talk_with(self, persona_id: str) -> None:
         """Open the chat with a persona."""
         try:
-            opening = ChatOpening(load_persona(persona_id))
+            opening = self._as_left(ChatOpening(load_persona(persona_id)))
         except RoleLLMError as error:
             self._complain(error)
             return
@@ -333,7 +343,7 @@ class RoleApp(App[RoleLLMError]):
         if persona is None:
             self._go_on_with_scene(summary.id, message)
         else:
-            self._open(ChatOpening(persona, conversation=conversation, at=message))
+            self._open(self._as_left(ChatOpening(persona, conversation=conversation, at=message)))
 
     def _persona(self, persona_id: str) -> Persona:
         """A persona by its id; that of the command line may be in a file that is in no list."""
@@ -484,12 +494,12 @@ class RoleApp(App[RoleLLMError]):
 
     # Chats
 
-    def _open(self, opening: ChatOpening) -> None:
-        """Show a chat, or a notification with the error."""
+    def _open(self, opening: ChatOpening, refuse: Callable[[RoleLLMError], None] | None = None) -> None:
+        """Show a chat, or tell the error by `refuse`, by default in a notification."""
         try:
             chat = self._chat(opening)
         except RoleLLMError as error:
-            self._complain(error)
+            (refuse or self._complain)(error)
         else:
             self._show(chat)
 
@@ -503,6 +513,27 @@ class RoleApp(App[RoleLLMError]):
             session.choose(opening.at)
         return ChatScreen(session, opening, text_width=self._habits.text_width, pixels=self._pixels)
 
+    def _keep_choice(self, left: ChatOpening) -> None:
+        """Keep what was chosen in a chat for the next time that it is opened."""
+        self._left_chats[left.conversation or left.persona.id] = left
+
+    def _as_left(self, opening: ChatOpening) -> ChatOpening:
+        """The opening with the model, the strategy and the stopped command with which the chat was left.
+
+        Raises:
+            StorageError: the transcript cannot be read.
+        """
+        place = opening.conversation or self._latest(opening.persona) or opening.persona.id
+        left = self._left_chats.get(place)
+        if left is None:
+            return opening
+        return replace(
+            opening,
+            strategy=opening.strategy or left.strategy,
+            model=opening.model or left.model,
+            stopped=left.stopped,
+        )
+
     def _latest(self, persona: Persona) -> str | None:
         earlier = self.transcript.conversations(persona.id)
         return earlier[0].id if earlier else None
@@ -510,6 +541,8 @@ class RoleApp(App[RoleLLMError]):
     def _show(self, screen: ChatScreen | SceneScreen) -> None:
         """Replace the screen above the library."""
         while not isinstance(self.screen, LibraryScreen) and len(self.screen_stack) > 1:
+            if isinstance(self.screen, ChatScreen) and self.screen.is_complete:
+                self._keep_choice(self.screen.opening)
             self.pop_screen()
         self.push_screen(screen)
 
@@ -530,6 +563,15 @@ class RoleApp(App[RoleLLMError]):
     def on_scene_screen_new_scene(self, event: SceneScreen.NewScene) -> None:
         """Restart a scene."""
         self._open_scene(lambda: (event.scene, None))
+
+    def on_scene_screen_director_chosen(self, event: SceneScreen.DirectorChosen) -> None:
+        """Go on with another director."""
+        try:
+            stage = with_director(event.scene.stage, event.kind, self._open_stage)
+        except RoleLLMError as error:
+            event.scene.refuse(error)
+        else:
+            self._show(SceneScreen(stage))
 
     def on_scene_screen_export_requested(self, event: SceneScreen.ExportRequested) -> None:
         """Export a scene."""

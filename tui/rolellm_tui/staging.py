@@ -5,8 +5,10 @@ from functools import partial
 from typing import Protocol
 
 from rolellm_agents.config.settings import load_settings
+from rolellm_agents.errors import MessageError
 from rolellm_agents.models.catalog import get_model
 from rolellm_agents.scene import LoadedScene
+from rolellm_agents.scene.directed import directed
 from rolellm_agents.transcript import Transcript
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.stage import Stage
@@ -57,3 +59,25 @@ def usual_ensemble(scene: LoadedScene) -> Ensemble:
     settings = load_settings()
     make = partial(get_model, temperature=settings.temperature, max_tokens=settings.max_tokens)
     return Ensemble(scene, usual=settings.model, make=make)
+
+
+def with_director(stage: Stage, kind: str, reopen: OpenStage) -> Stage:
+    """The same scene at the same place, with another director.
+
+    Args:
+        stage: the scene; it must not be used any more.
+        kind: the kind of the director.
+        reopen: opens the stage.
+
+    Raises:
+        MessageError: a turn is running.
+        RoleLLMError: there is no such director, or the stage cannot be opened.
+    """
+    if stage.answering:
+        raise MessageError("A turn is still running; stop it first.")
+    other = reopen(directed(stage.loaded, kind), stage.conversation, seed=stage.seed)
+    for seat in set(other.persons) - set(stage.persons):
+        other.give_back(seat)
+    for seat in stage.persons:
+        other.take_seat(seat)
+    return other

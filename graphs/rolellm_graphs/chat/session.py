@@ -107,7 +107,7 @@ class Session(ConversationCursor):
         self.greeting = self.persona.greeting
         """The first message of a new conversation; may be replaced by an alternate greeting of the card."""
         self._seed = seed
-        self._note = transcript.note(conversation) if conversation else ""
+        self._note = transcript.note(conversation) if conversation else transcript.draft(self._note_key)
         self._cancelled = False
         self._answers: list[PendingAnswer] = []
         self._ahead: Cancellable | None = None
@@ -376,6 +376,13 @@ class Session(ConversationCursor):
         self._note = text.strip()
         if self.conversation is not None:
             self._transcript.set_note(self.conversation, self._note)
+        else:
+            self._transcript.keep_draft(self._note_key, self._note)
+
+    @property
+    def _note_key(self) -> str:
+        """The key of the note of a conversation that does not exist yet; ids of personas have no colon."""
+        return f"note:{self.persona.id}"
 
     # The summary of what no longer fits
 
@@ -416,6 +423,7 @@ class Session(ConversationCursor):
         conversation = self._transcript.create_conversation(self.persona.id)
         if self._note:
             self._transcript.set_note(conversation, self._note)
+            self._transcript.keep_draft(self._note_key, "")
         # The draft of a new conversation was kept under the persona's id, where the next one would find it.
         if draft := self._transcript.draft(self.persona.id):
             self._transcript.keep_draft(conversation, draft)

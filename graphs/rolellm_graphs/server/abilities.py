@@ -11,6 +11,7 @@ from rolellm_agents.models.servers import served_models
 from rolellm_graphs.server.tool_use import ToolUse
 
 _LOCAL = "local"
+_PROBE: dict[str, Any] = {"title": "probe", "description": "A probe.", "type": "object", "properties": {}}
 
 
 def details_of(spec: str) -> ServerDetails | None:
@@ -48,6 +49,17 @@ def abilities_of(model: BaseChatModel, tools: ToolUse, details: ServerDetails | 
         ("reasoning", profile.get("reasoning_output") or "reasoning" in stated),
     ]
     return [ability for ability, has in known if has]
+
+
+def can_prescribe(model: BaseChatModel) -> bool:
+    """Whether the form of a model's answers can be prescribed."""
+    if isinstance(model, LocalModel):
+        return True
+    try:
+        model.with_structured_output(_PROBE)
+    except NotImplementedError:
+        return False
+    return True
 
 
 def _profile_of(model: BaseChatModel) -> dict[str, Any]:

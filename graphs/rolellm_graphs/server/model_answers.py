@@ -14,6 +14,7 @@ from rolellm_agents.errors import AnswerFormatError
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import LocalModel
 from rolellm_agents.models.reasoning import REASONING
+from rolellm_graphs.server.abilities import can_prescribe
 from rolellm_graphs.server.answers import AnswerChunk, AnswerEnd, AnswerPart, CallChunk
 from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.langchain_messages import (
@@ -65,12 +66,14 @@ class ModelAgent:
         self._model = model
         self._prepare = prepare
         self._tools = tools
+        self._takes_forms = can_prescribe(model)
         self._max_tokens = max_tokens
 
     def ignored(self, request: ChatRequest) -> list[str]:
         """The fields of a request that have no effect; see `Agent`."""
         names = [] if gets_tools(request, self._tools) else list(_TOOLS)
         names += [] if isinstance(self._model, LocalModel) else _LLAMA
+        names += [] if self._takes_forms else ["response_format"]
         unused = [name for name in names if getattr(request, name) not in (None, [])]
         if self._tools == "ignore" and has_tool_messages(request.messages):
             unused.append("messages.tool_calls")

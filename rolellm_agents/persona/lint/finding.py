@@ -13,6 +13,7 @@ Rule = Literal[
     "unheard-catchphrase",
     "copied-line",
     "foreign-name",
+    "unusable-portrait",
 ]
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from rolellm_agents.errors import StorageError
+from rolellm_agents.text import one_line
 from rolellm_agents.transcript.database import FORMAT
+from rolellm_agents.transcript.failures import damaged
 from rolellm_agents.transcript.indexing import index_is_sound
 from rolellm_agents.transcript.upkeep.copies import count_kept, reading
 
 _MOST_FINDINGS: Final = 20
+_LONGEST_REASON: Final = 80
 _INVARIANTS: Final = (
     (
         "SELECT count(*) FROM message m LEFT JOIN message p ON p.number = m.parent "
@@ -129,6 +132,24 @@ def check_transcript(file: Path) -> CheckReport:
         binned=binned,
         missing=missing,
     )
+
+
+def damage_of(file: Path | None) -> StorageError | None:
+    """The damage that a fast check finds, also in pages that nobody has read since the file was opened.
+
+    Returns:
+        The error to show; None for a file that seems sound, is missing or locked, or for no file.
+    """
+    if file is None or not file.is_file():
+        return None
+    try:
+        with reading(file) as db:
+            (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    except StorageError as error:
+        cause = error.__cause__
+        is_damaged = isinstance(cause, sqlite3.DatabaseError) and not _is_temporary(cause)
+        return error if is_damaged else None
+    return None if found == "ok" else damaged(str(file), one_line(found, _LONGEST_REASON))
 
 
 def _is_temporary(error: BaseException) -> bool:

@@ -13,6 +13,7 @@ from rolellm_agents.transcript.failures import upkeep_command
 from rolellm_agents.transcript.presence import alone
 from rolellm_agents.transcript.upkeep.checking import CheckReport, check_transcript
 from rolellm_agents.transcript.upkeep.copies import copy_database, reading
+from rolellm_agents.transcript.upkeep.differences import Missing, missing_from
 from rolellm_agents.transcript.upkeep.files import COMPANIONS, dated_file, new_file, put_on_disk
 from rolellm_agents.transcript.upkeep.pages import open_log
 
@@ -26,6 +27,8 @@ class Restored:
     """Where the former file is; None if there was none."""
     conversations: int | None
     messages: int | None
+    only_in_kept: Missing | None = None
+    """What only the former file has; None if there was none, or it cannot be read."""
 
 
 def restore(backup: Path, file: Path) -> Restored:
@@ -70,6 +73,7 @@ def restore(backup: Path, file: Path) -> Restored:
         kept=None if kept is None else str(kept),
         conversations=report.conversations,
         messages=report.messages,
+        only_in_kept=None if kept is None else missing_from(file, kept),
     )
 
 

@@ -222,3 +222,13 @@ async def test_what_a_server_on_this_machine_states_of_its_model_counts(
         response = await client.post(CHAT, json=fields)
     assert (card["context_length"], card["abilities"]) == (12345, listed)
     assert response.headers.get("x-rolellm-ignored") == ignored
+
+
+@pytest.mark.parametrize(("takes_tools", "told"), [(False, "response_format"), (True, None)])
+async def test_a_form_that_the_model_cannot_follow_is_told(takes_tools: bool, told: str | None) -> None:
+    model = ScriptedChatModel(replies=["Hm."], takes_tools=takes_tools)
+    async with asked_in_process(create_app(options_of(model))) as client:
+        fields = {"model": "plain", "messages": HELLO, "response_format": {"type": "json_object"}}
+        response = await client.post(CHAT, json=fields)
+    assert response.status_code == 200
+    assert response.headers.get("x-rolellm-ignored") == told

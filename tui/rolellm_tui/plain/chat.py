@@ -3,20 +3,12 @@
 It is made for screen readers, simple terminals and scripts.
 """
 
-import io
-import os
-import signal
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rolellm_agents.chat_files.scenes import SCENE
-from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.persona import Persona, load_persona
-from rolellm_agents.text import plain, replace_surrogates
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
@@ -24,13 +16,22 @@ from rolellm_tui.output import complain, print_text
 from rolellm_tui.plain import lines
 from rolellm_tui.plain.answers import Answers
 from rolellm_tui.plain.background import BackgroundLoop
+from rolellm_tui.plain.terminal import (
+    ended_by_signals,
+    look_for_damage,
+    prepare_input,
+    read_line,
+    run_until_end,
+)
 from rolellm_tui.sessions import OpenSession
-from rolellm_tui.slash.commands import ALL, CLEAR, Command, Name, help_lines, parse
+from rolellm_tui.slash.arguments import ALL, CLEAR
+from rolellm_tui.slash.commands import Command, Name, help_lines, parse
 from rolellm_tui.slash.comparing import voices_to_compare
 from rolellm_tui.slash.exporting import export_by_name
 from rolellm_tui.slash.moves import (
     NO_THOUGHTS,
     begin_branch,
+    branch_paths,
     choose_branch,
     choose_swipe,
     last_answer,
@@ -42,6 +43,7 @@ from rolellm_tui.slash.moves import (
 )
 from rolellm_tui.slash.own import NO_REST, OwnCommand, OwnRun, called, own_commands, own_help_lines
 from rolellm_tui.slash.settings import change_setting, setting_lines
+from rolellm_tui.slash.user_personas import setting_of, user_persona_lines
 from rolellm_tui.widgets.common.deletions import extent_of
 
 
@@ -66,31 +68,21 @@ def talk_plainly(
         overridden: the settings that options of the command override, with the options.
         first: a line that the user has given with the command; empty for none.
     """
-    try:
-        with _ended_by_signals(), BackgroundLoop() as loop:
-            _talk(PlainChat(persona, session, transcript, reopen, loop, overridden or {}), session, first)
-    except SystemExit:
-        # Not before the loop has ended: until then, an answer may print words.
-        if sys.stdout.isatty():
-            print_text("")
-        raise
+    with ended_by_signals(), BackgroundLoop() as loop:
+        loop.begin(look_for_damage(transcript))
+        _talk(PlainChat(persona, session, transcript, reopen, loop, overridden or {}), session, first)
 
 
 def _talk(chat: "PlainChat", session: Session, first: str) -> None:
-    _prepare_input(session)
-    try:
+    def begin() -> None:
         chat.open()
         if first:
             print_text(f"You: {first}")
             # A slash at its start is no command.
             chat.run_command(f"/{first}" if first.startswith("/") else first)
-        while chat.run_command(_ask()):
-            pass
-    except (EOFError, KeyboardInterrupt):
-        print_text("")  # put the shell's prompt on a new line
-    except BrokenPipeError:
-        # The reader closed the pipe. Without this, Python reports the error again on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    prepare_input(message.text for message in session.messages if message.speaker == USER)
+    run_until_end(begin, lambda: chat.run_command(read_line("You: ")))
 
 
 class PlainChat:
@@ -144,6 +136,7 @@ class PlainChat:
             "conversations": self._conversations,
             "export": self._export,
             "set": self._set,
+            "you": self._you,
             "help": lambda _: [*help_lines(), *own_help_lines(self._own)],
         }
 
@@ -271,9 +264,12 @@ class PlainChat:
         return self._go_on(load_persona(chosen.persona), chosen.id)
 
     def _set(self, command: Command) -> Iterable[str]:
-        if not command.text:
-            return setting_lines()
+        return self._change_setting(command.text) if command.text else setting_lines()
 
+    def _you(self, command: Command) -> Iterable[str]:
+        return self._change_setting(setting_of(command.text)) if command.text else user_persona_lines()
+
+    def _change_setting(self, text: str) -> Iterable[str]:
         def apply(name: str) -> None:
             # A new setting takes precedence over what an earlier command has chosen.
             self._options.pop(name, None)
@@ -281,7 +277,7 @@ class PlainChat:
 
         chosen = dict(self._options)
         try:
-            change_setting(command.text, apply, self._overridden)
+            change_setting(text, apply, self._overridden)
         except RoleLLMError:
             self._options = chosen
             raise
@@ -323,9 +319,7 @@ class PlainChat:
     def _branches(self, command: Command) -> Iterable[str]:
         if command.number:
             return [choose_branch(self._session, command.number), *self._last_lines()]
-        branches = self._session.branches().items()
-        paths = [(name, self._transcript.path_to(head) if head else []) for name, head in branches]
-        return lines.branches(paths, self._session.branch_name) or [lines.NO_MESSAGES]
+        return lines.branches(branch_paths(self._session), self._session.branch_name) or [lines.NO_MESSAGES]
 
     # Output
 
@@ -355,7 +349,9 @@ class PlainChat:
         note = self._session.note
         return [f"The author's note: {note}" if note else "There is no author's note."]
 
-    def _summary(self, _: Command) -> Iterable[str]:
+    def _summary(self, command: Command) -> Iterable[str]:
+        if command.text:
+            self._session.edit_summary("" if command.text == CLEAR else command.text)
         summary = self._session.summary
         if summary is None:
             return ["There is no summary; prompts contain the messages themselves."]
@@ -378,48 +374,3 @@ class PlainChat:
         if prompted is None:
             raise MessageError("The prompt of this answer was not saved; /why prints what was.")
         return lines.full_prompt(prompted)
-
-
-def _ask() -> str:
-    """Read the next line of the user.
-
-    Raises:
-        EOFError: the input ended.
-    """
-    in_terminal = sys.stdin.isatty()
-    while replace_surrogates(line := input("You: " if in_terminal else "")) != line:
-        complain("This line is not UTF-8 text; type it again.")
-    if not in_terminal:
-        print_text(f"You: {line}")
-    return line
-
-
-def _prepare_input(session: Session) -> None:
-    """Accept any bytes, and enable a history for the arrow keys, and the keys that the user has chosen."""
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        # Input that is not text would make readline drop the lines after it.
-        sys.stdin.reconfigure(errors="surrogateescape")
-    with suppress(ImportError):  # Windows has no readline; its terminal has a history of its own
-        import readline
-
-        # Pasted lines are one message. Python switches this off, because its own prompt runs each line.
-        readline.parse_and_bind("set enable-bracketed-paste on")
-        if load_settings().vim_keys:
-            readline.parse_and_bind("set editing-mode vi")
-        for message in session.messages:
-            if message.speaker == USER and "\n" not in message.text:
-                readline.add_history(plain(message.text))
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM end the program like /quit, so that messages are saved."""
-
-    def leave(number: int, _: Any) -> None:
-        sys.exit(128 + number)
-
-    previous = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)

@@ -95,6 +95,7 @@ class ChatScreen(Screen[None]):
     class Reopened(AppMessage):
         """The user goes on with other options or another persona."""
 
+        chat: "ChatScreen"
         opening: ChatOpening
 
     @dataclass
@@ -107,6 +108,7 @@ class ChatScreen(Screen[None]):
     class SettingGiven(AppMessage):
         """The user changes a setting, given by its name and value."""
 
+        chat: "ChatScreen"
         text: str
 
     @dataclass
@@ -118,6 +120,8 @@ class ChatScreen(Screen[None]):
     @dataclass
     class Left(AppMessage):
         """The user returned to the library."""
+
+        opening: ChatOpening
 
     def __init__(
         self,
@@ -143,8 +147,10 @@ class ChatScreen(Screen[None]):
         self._provenance = ProvenanceLog()
         self._finder: MessageFinder | None = None
 
-        self.stopped: OwnRun | None = None
+        self.stopped: OwnRun | None = opening.stopped
         """The user's own command that has stopped."""
+        self._typed = ""
+        """The command that was run last."""
         self._own: tuple[OwnCommand, ...] = ()
         self._own_error: RoleLLMError | None = None
         try:
@@ -153,12 +159,21 @@ class ChatScreen(Screen[None]):
             self._own_error = error
 
     @property
+    def is_complete(self) -> bool:
+        """Whether all parts of the screen are there."""
+        return bool(self.query(ConversationView))
+
+    @property
     def opening(self) -> ChatOpening:
         """An opening that restores the current state."""
         conversation = self.session.conversation
-        greeting = self._conversation.greeting
         return replace(
-            self._opening, conversation=conversation, new=not conversation, greeting=greeting, at=None
+            self._opening,
+            conversation=conversation,
+            new=not conversation,
+            greeting=self._conversation.greeting,
+            at=None,
+            stopped=self.stopped,
         )
 
     def compose(self) -> ComposeResult:
@@ -242,6 +257,7 @@ class ChatScreen(Screen[None]):
         if found := called(text, self._own):
             own, given = found
             if self._prompt.take(text):
+                self._typed = ""
                 self._begin(lambda: run_own(self, OwnRun(own, given)))
             return
         try:
@@ -253,17 +269,28 @@ class ChatScreen(Screen[None]):
             self._begin(lambda: self._run_typed(command, text))
 
     async def _run_typed(self, command: Command, text: str) -> None:
+        self._typed = text if command.name != "say" else ""
         try:
             await run_command(self, command)
         except RoleLLMError:
-            if command.name != "say" and not self._prompt.text:
-                self._prompt.put(text)
+            self._give_back()
             raise
+
+    def _give_back(self) -> None:
+        """Put a command that failed back into the prompt, unless something was typed since."""
+        if self._typed and not self._prompt.text:
+            self._prompt.put(self._typed)
+
+    def refuse(self, error: RoleLLMError) -> None:
+        """Tell why the app cannot do what the last command asked for; the chat goes on."""
+        self._status.complain(error)
+        self._give_back()
 
     @on(QuickReplies.Pressed)
     def _run_button(self, event: QuickReplies.Pressed) -> None:
         if self.answering:
             return
+        self._typed = ""
         given = self._prompt.text if event.command.takes_input else ""
         self._prompt.take(given)
         self._begin(lambda: run_own(self, OwnRun(event.command, given)))
@@ -346,7 +373,7 @@ class ChatScreen(Screen[None]):
         opening = self.opening
         self.post_message(
             self.Reopened(
-                replace(opening, strategy=strategy or opening.strategy, model=model or opening.model)
+                self, replace(opening, strategy=strategy or opening.strategy, model=model or opening.model)
             )
         )
 
@@ -356,7 +383,7 @@ class ChatScreen(Screen[None]):
         Raises:
             PersonaError: there is no such persona.
         """
-        self.post_message(self.Reopened(ChatOpening(load_persona(reference))))
+        self.post_message(self.Reopened(self, ChatOpening(load_persona(reference))))
 
     async def show_thoughts(self) -> None:
         """Select the last answer, and show what the model thought before it.
@@ -377,8 +404,8 @@ class ChatScreen(Screen[None]):
             MessageError: there is no such greeting.
         """
         with_numbered_greeting(self._opening.persona, number)
-        opening = replace(self.opening, conversation=None, new=True, greeting=number - 1)
-        self.post_message(self.Reopened(opening))
+        opening = replace(self.opening, conversation=None, new=True, greeting=number - 1, stopped=None)
+        self.post_message(self.Reopened(self, opening))
 
     def compare(self, names: str) -> None:
         """Let the named strategies or models answer the last line."""
@@ -410,7 +437,7 @@ class ChatScreen(Screen[None]):
             SettingsError: there is no such setting, or its value is invalid.
         """
         read_change(text)
-        self.post_message(self.SettingGiven(text))
+        self.post_message(self.SettingGiven(self, text))
 
     # Keys
 
@@ -707,7 +734,7 @@ class ChatScreen(Screen[None]):
     def action_library(self) -> None:
         """Go back to the library."""
         self.session.cancel()
-        self.app.post_message(self.Left())
+        self.app.post_message(self.Left(self.opening))
         self.dismiss()
 
     # Errors in the background

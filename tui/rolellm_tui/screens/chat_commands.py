@@ -7,7 +7,8 @@ from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.transcript import Message
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import Event
-from rolellm_tui.slash.commands import CLEAR, Command, Name
+from rolellm_tui.slash.arguments import CLEAR
+from rolellm_tui.slash.commands import Command, Name
 from rolellm_tui.slash.moves import (
     begin_branch,
     choose_branch,
@@ -17,6 +18,7 @@ from rolellm_tui.slash.moves import (
     step_forward,
 )
 from rolellm_tui.slash.own import NO_REST, RUN_REST, OwnRun
+from rolellm_tui.slash.user_personas import setting_of
 
 
 class Chat(Protocol):
@@ -86,6 +88,7 @@ _ACTIONS: dict[Name, str] = {
     "conversations": "app.conversations",
     "export": "screen.export",
     "set": "app.settings",
+    "you": "app.settings",
     "quit": "app.quit",
 }
 """Actions of commands without an argument."""
@@ -141,6 +144,8 @@ async def run_command(chat: Chat, command: Command) -> bool:
             await chat.show_branch(choose_branch(session, command.number))
         case "note" if command.text:
             session.set_note("" if command.text == CLEAR else command.text)
+        case "summary" if command.text:
+            session.edit_summary("" if command.text == CLEAR else command.text)
         case name if name in _ACTIONS and not command.text and not command.number:
             await chat.perform(_ACTIONS[name])
         case _:
@@ -182,6 +187,8 @@ def _pass_text(chat: Chat, command: Command) -> None:
             chat.compare(command.text)
         case "set":
             chat.change_setting(command.text)
+        case "you":
+            chat.change_setting(setting_of(command.text))
 
 
 def _answer(session: Session, command: Command) -> AsyncGenerator[Event, None]:

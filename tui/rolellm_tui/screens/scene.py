@@ -1,5 +1,6 @@
 """A scene: watch it, take a seat in it, and see what each seat knows."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,8 +34,12 @@ from rolellm_graphs.scene.stage import Stage
 from rolellm_tui.screens.delete import DELETED
 from rolellm_tui.screens.inspector import InspectorScreen
 from rolellm_tui.screens.pick_seat import PickSeatScreen
+from rolellm_tui.screens.scene_commands import run_scene_command
 from rolellm_tui.screens.scene_keys import SCENE_KEYS, is_offered
 from rolellm_tui.screens.tree import TreeScreen
+from rolellm_tui.slash.exporting import export_by_name
+from rolellm_tui.slash.scene_moves import other_speaker, seat_name
+from rolellm_tui.widgets.chat.command_list import CommandList
 from rolellm_tui.widgets.common.copied import copied
 from rolellm_tui.widgets.common.failures import Failed, failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
@@ -42,7 +47,6 @@ from rolellm_tui.widgets.common.notice import Notice
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 from rolellm_tui.widgets.scene.cast_panel import CastPanel
-from rolellm_tui.widgets.scene.commands import SceneCommand
 from rolellm_tui.widgets.scene.player import USUAL_PAUSE, Player
 from rolellm_tui.widgets.scene.prompt import ScenePrompt
 from rolellm_tui.widgets.scene.seat_sheet import SeatSheet
@@ -69,6 +73,13 @@ class SceneScreen(Screen[None]):
         scene: LoadedScene
 
     @dataclass
+    class DirectorChosen(AppMessage):
+        """The user goes on with another director."""
+
+        scene: "SceneScreen"
+        kind: str
+
+    @dataclass
     class ExportRequested(AppMessage):
         """The user exports the scene."""
 
@@ -87,6 +98,8 @@ class SceneScreen(Screen[None]):
         self._provenance = ProvenanceLog()
         self._player = Player(stage, self._take, pause=pause, id="course")
         self._own_eyes = False
+        self._typed = ""
+        """The command that was run last."""
         self._bindings_state = (False, False)
         """The state at the last refresh of the key bindings: busy, playing."""
 
@@ -114,7 +127,9 @@ class SceneScreen(Screen[None]):
                     with Horizontal(id="told"):
                         yield StatusLine(id="status")
                         yield Static("", id="figures", markup=False)
-                    yield ScenePrompt(self._stage, id="prompt")
+                    commands = CommandList(id="commands")
+                    yield commands
+                    yield ScenePrompt(self._stage, commands=commands, id="prompt")
             with Vertical(id="side"):
                 yield CastPanel(self._stage, id="cast")
                 yield SeatSheet(self._stage.loaded, id="sheet")
@@ -266,9 +281,10 @@ class SceneScreen(Screen[None]):
         seat = await self.app.push_screen_wait(PickSeatScreen(question, descriptions, self._speakers))
         if seat is not None:
             self._player.playing = playing
-            self._let_speak(seat)
+            self.let_speak(seat)
 
-    def _let_speak(self, seat: str) -> None:
+    def let_speak(self, seat: str) -> None:
+        """Let a seat speak next."""
         self._begin(lambda: self._stage.step(speaker=seat))
 
     def action_next_speaker(self) -> None:
@@ -276,15 +292,52 @@ class SceneScreen(Screen[None]):
         if not self._is_over():
             self._ask_next_speaker("Who speaks next?")
 
-    def _skip(self) -> None:
-        """Skip the turn of a user."""
-        seat = self._player.waits_for
-        if seat is None:
-            self._status.show_message("There is no turn to skip.")
-        elif (other := _other_than(seat, self._stage)) is None:
-            self._status.show_message("No other character can speak.")
-        else:
-            self._let_speak(other)
+    def skip(self) -> None:
+        """Skip the turn of a user.
+
+        Raises:
+            MessageError: there is no turn to skip, or nobody else can speak.
+        """
+        self.let_speak(other_speaker(self._stage, self._player.waits_for))
+
+    # What commands do
+
+    async def perform(self, action: str) -> None:
+        """Run an action of the screen or of the app."""
+        await self.app.run_action(action, self)
+
+    def put(self, text: str) -> None:
+        """Put a text into the prompt."""
+        self._prompt.put(text)
+
+    def tell(self, text: str) -> None:
+        """Show a sentence."""
+        self._status.show_message(text)
+
+    def see(self, seat: str | None) -> None:
+        """Show only what a seat witnessed; None for all lines."""
+        self._own_eyes = False
+        self.viewer = seat
+
+    async def export(self, file: str) -> None:
+        """Write the scene to a file.
+
+        Raises:
+            ChatFileError: the file exists, or cannot be written.
+        """
+        stage = self._stage
+        path = await asyncio.to_thread(export_by_name, stage.transcript, stage.conversation, file)
+        self._status.show_message(f"Written to {path}.")
+
+    def direct(self, kind: str) -> None:
+        """Go on with another director."""
+        self._player.rest()
+        self.post_message(self.DirectorChosen(self, kind))
+
+    def action_first_line(self) -> None:
+        """Go to the first line."""
+        self._text.focus()
+        self._text.scroll_home(animate=False)
 
     # The user's lines
 
@@ -297,31 +350,22 @@ class SceneScreen(Screen[None]):
         self._begin(lambda: self._stage.say(event.line), typed=event.typed)
 
     @on(ScenePrompt.CommandSent)
-    def _run_command(self, event: ScenePrompt.CommandSent) -> None:
-        self._obey(event.order)
+    @work(group="command", exit_on_error=False)
+    async def _run_command(self, event: ScenePrompt.CommandSent) -> None:
+        self._typed = event.typed
+        try:
+            await run_scene_command(self, event.order)
+        except RoleLLMError as error:
+            self.refuse(error)
+
+    def refuse(self, error: RoleLLMError) -> None:
+        """Tell why the last command cannot be run, and put it back into the prompt."""
+        self._prompt.give_back(self._typed)
+        self._status.complain(error)
 
     @on(ScenePrompt.Invalid)
     def _show_error(self, event: ScenePrompt.Invalid) -> None:
         self._status.complain(event.error)
-
-    def _obey(self, order: SceneCommand) -> None:
-        match order:
-            case SceneCommand(command="skip"):
-                self._skip()
-            case SceneCommand(command="play"):
-                self.action_play()
-            case SceneCommand(command="step"):
-                self.action_step()
-            case SceneCommand(command="again"):
-                self.action_again()
-            case SceneCommand(command="next", seat=str(seat)):
-                self._let_speak(seat)
-            case SceneCommand(command="as", seat=str(seat)):
-                self._write_as(seat)
-            case SceneCommand(command="in", seat=str(seat)):
-                self._move(seat, order.text, enters=True)
-            case SceneCommand(command="out", seat=str(seat)):
-                self._move(seat, order.text, enters=False)
 
     def action_speak_as(self) -> None:
         """Write as the next seat of a user, or as the narrator."""
@@ -336,8 +380,12 @@ class SceneScreen(Screen[None]):
         seat = event.seat
         if seat not in self._stage.persons:
             self._stage.take_seat(seat)
-            self._write_as(seat)
-            return
+            self.write_as(seat)
+        else:
+            self.release(seat)
+
+    def release(self, seat: str) -> None:
+        """Let a model play a seat again."""
         self._stage.give_back(seat)
         if self._player.waits_for == seat:
             self._player.forget()
@@ -346,7 +394,7 @@ class SceneScreen(Screen[None]):
         self._look_with_own_eyes()
         self._show_state()
 
-    def _write_as(self, seat: str) -> None:
+    def write_as(self, seat: str) -> None:
         """Write as a seat, which the user then plays; or as the narrator."""
         if seat != NARRATOR:
             self._stage.take_seat(seat)
@@ -357,19 +405,23 @@ class SceneScreen(Screen[None]):
 
     @on(CastPanel.PresenceRequested)
     def _change_presence(self, event: CastPanel.PresenceRequested) -> None:
-        self._move(event.seat, "", enters=event.seat not in self._stage.present)
+        self._move(event.seat, enters=event.seat not in self._stage.present)
 
     @work(group="move", exit_on_error=False)
-    async def _move(self, seat: str, text: str, *, enters: bool) -> None:
+    async def _move(self, seat: str, *, enters: bool) -> None:
         with self._complaining():
-            (self._stage.let_in if enters else self._stage.let_out)(seat, text)
+            (self._stage.let_in if enters else self._stage.let_out)(seat)
+        await self.show_lines()
+
+    async def show_lines(self) -> None:
+        """Show the lines of the branch as they are now."""
         await self._text.show()
         self._show_state()
 
     @on(CastPanel.SpeechRequested)
     def _let_them_speak(self, event: CastPanel.SpeechRequested) -> None:
         if not self._is_over():
-            self._let_speak(event.seat)
+            self.let_speak(event.seat)
 
     # Views
 
@@ -432,7 +484,7 @@ class SceneScreen(Screen[None]):
             self._prompt.undo()
         else:
             with self._complaining():
-                await self._show_branch("" if self._stage.undo() else "Nothing to undo.")
+                await self.show_branch("" if self._stage.undo() else "Nothing to undo.")
 
     async def action_redo(self) -> None:
         """Redo."""
@@ -440,14 +492,14 @@ class SceneScreen(Screen[None]):
             self._prompt.redo()
         else:
             with self._complaining():
-                await self._show_branch("" if self._stage.redo() else "Nothing to redo.")
+                await self.show_branch("" if self._stage.redo() else "Nothing to redo.")
 
     async def action_branch(self) -> None:
         """Start a new branch at the selected line, or at the last."""
         if line := self._text.chosen or next(reversed(self._stage.messages), None):
             with self._complaining():
                 name = self._stage.branch(line.id)
-                await self._show_branch(f"New branch: {name}. Ctrl+T shows all.")
+                await self.show_branch(f"New branch: {name}. Ctrl+T shows all.")
 
     @work(group="tree", exclusive=True, exit_on_error=False)
     async def action_tree(self) -> None:
@@ -461,11 +513,11 @@ class SceneScreen(Screen[None]):
         chosen = await self.app.push_screen_wait(tree)
         if chosen:
             self._stage.choose(chosen)
-            await self._show_branch("")
+            await self.show_branch("")
         elif tree.has_deleted:
-            await self._show_branch(DELETED)
+            await self.show_branch(DELETED)
 
-    async def _show_branch(self, message: str) -> None:
+    async def show_branch(self, message: str) -> None:
         """Show the current branch."""
         self._player.rest()
         self._player.forget()
@@ -533,7 +585,7 @@ class SceneScreen(Screen[None]):
         self.query_one("#figures", Static).update(tokens_of(self._last_by_model))
 
     def _called(self, seat: str | None) -> str:
-        return "Narrator" if seat == NARRATOR else self._speakers.name(seat or "")
+        return seat_name(self._stage, seat or "")
 
     @contextmanager
     def _complaining(self) -> Iterator[None]:
@@ -551,11 +603,3 @@ class SceneScreen(Screen[None]):
     @on(Failed)
     def _show_failure(self, event: Failed) -> None:
         self._status.complain(event.sentence)
-
-
-def _other_than(seat: str, stage: Stage) -> str | None:
-    """The present seat that follows in the cast, preferably one played by a model."""
-    cast = list(stage.loaded.seats)
-    others = [*cast[cast.index(seat) + 1 :], *cast[: cast.index(seat)]]
-    present = [other_ for other_ in others if other_ in stage.present]
-    return next((other_ for other_ in present if other_ not in stage.persons), next(iter(present), None))

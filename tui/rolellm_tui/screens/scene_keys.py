@@ -13,9 +13,16 @@ SCENE_KEYS: list[BindingType] = [
     Binding("f7", "cast", "Cast", id="scene.cast-too", tooltip="What each of them knows.", priority=True),
     Binding("ctrl+r", "again", "Again", id="scene.again", tooltip="Play the last turn again."),
     Binding(
-        "alt+left", "swipe(-1)", "Earlier", id="scene.earlier", tooltip="Previous version.", show=False
+        "alt+left,ctrl+left",
+        "swipe(-1)",
+        "Earlier",
+        id="scene.earlier",
+        tooltip="Previous version.",
+        show=False,
     ),
-    Binding("alt+right", "swipe(1)", "Later", id="scene.later", tooltip="Next version.", show=False),
+    Binding(
+        "alt+right,ctrl+right", "swipe(1)", "Later", id="scene.later", tooltip="Next version.", show=False
+    ),
     Binding("ctrl+z", "undo", "Undo", id="scene.undo", tooltip="Undo.", priority=True),
     Binding("ctrl+y", "redo", "Redo", id="scene.redo", tooltip="Redo.", priority=True, show=False),
     Binding(

@@ -1,11 +1,25 @@
 """The commands of a chat, in the app and in plain mode."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from rolellm_agents.errors import MessageError
 from rolellm_agents.text import did_you_mean, one_line, replace_surrogates
+from rolellm_tui.slash.arguments import (
+    ALL,
+    CLEAR,
+    CommandForm,
+    read_direction_or_number,
+    read_nothing,
+    read_number,
+    read_number_and_text,
+    read_one_of,
+    read_perhaps_number,
+    read_some_text,
+    read_text,
+)
+from rolellm_tui.slash.completion import Offered, offered_form
 
 Name = Literal[
     "say",
@@ -35,19 +49,14 @@ Name = Literal[
     "conversations",
     "export",
     "set",
+    "you",
     "rest",
     "quit",
 ]
-ChoiceSet = Literal["branches", "directions", "strategies", "models", "personas", "note", "why", "settings"]
-"""A set from which an argument is completed."""
-ALL = "all"
-"""Argument of `/why` for the complete prompt."""
 DEFAULT = "default"
 """Value of `/set` that resets a setting."""
 MOST_COMPARED = 4
 """The most voices of `/compare`."""
-CLEAR = "clear"
-"""Argument of `/note` that removes the note."""
 
 
 @dataclass(frozen=True)
@@ -60,20 +69,8 @@ class Command:
     """From 1; 0 if none was given."""
 
 
-@dataclass(frozen=True)
-class CommandForm:
-    """Syntax of a command."""
-
-    arguments: str
-    meaning: str
-    read: Callable[[str], tuple[str, int]]
-    """Parses the text and number after the command; raises ValueError."""
-    choices: ChoiceSet | None = None
-    """The set from which the argument is completed."""
-
-
 OPENING: frozenset[Name] = frozenset(
-    {"new", "strategy", "model", "talk", "greeting", "conversations", "set", "quit"}
+    {"new", "strategy", "model", "talk", "greeting", "conversations", "set", "you", "quit"}
 )
 """Commands that leave the chat or open it anew."""
 
@@ -111,6 +108,11 @@ def help_lines() -> list[str]:
     return [f"{usage(name)}: {form.meaning}" for name, form in FORMS.items()]
 
 
+def offered_commands() -> list[Offered]:
+    """The commands as completion offers them."""
+    return [offered_form(name, form) for name, form in FORMS.items()]
+
+
 def parse_prompt(text: str, known: Iterable[str] = ()) -> Command:
     """Parse the text of a prompt; several lines, which were usually pasted, are sent as they are.
 
@@ -126,40 +128,8 @@ def usage(name: Name) -> str:
     return f"/{name} {FORMS[name].arguments}".rstrip()
 
 
-def _no_argument(rest: str) -> tuple[str, int]:
-    if rest:
-        raise ValueError(rest)
-    return "", 0
-
-
-def _number(rest: str) -> tuple[str, int]:
-    number = int(rest) if rest.isdecimal() else 0
-    if not number:
-        raise ValueError(rest)
-    return "", number
-
-
-def _perhaps_number(rest: str) -> tuple[str, int]:
-    return _number(rest) if rest else ("", 0)
-
-
-def _number_and_text(rest: str) -> tuple[str, int]:
-    number, text = rest.split(maxsplit=1)
-    return text, _number(number)[1]
-
-
-def _text(rest: str) -> tuple[str, int]:
-    return rest, 0
-
-
-def _some_text(rest: str) -> tuple[str, int]:
-    if not rest:
-        raise ValueError(rest)
-    return rest, 0
-
-
 def _perhaps_all(rest: str) -> tuple[str, int]:
-    return _one_of(rest, "", ALL)
+    return read_one_of(rest, "", ALL)
 
 
 def _names_to_compare(rest: str) -> tuple[str, int]:
@@ -174,41 +144,41 @@ def _setting(rest: str) -> tuple[str, int]:
     return rest, 0
 
 
-def _direction_or_number(rest: str) -> tuple[str, int]:
-    return _number(rest) if rest.isdecimal() else _one_of(rest, "left", "right")
-
-
-def _one_of(rest: str, *words: str) -> tuple[str, int]:
-    if rest.casefold() not in words:
-        raise ValueError(rest)
-    return rest.casefold(), 0
-
-
 FORMS: dict[Name, CommandForm] = {
-    "again": CommandForm("", "generate another answer to your last line.", _no_argument),
-    "continue": CommandForm("", "continue the last answer.", _no_argument),
+    "again": CommandForm("", "generate another answer to your last line.", read_nothing),
+    "continue": CommandForm("", "continue the last answer.", read_nothing),
     "swipe": CommandForm(
         "left, right or N",
         "go to the previous or next answer, or to answer N.",
-        _direction_or_number,
+        read_direction_or_number,
         "directions",
     ),
     "edit": CommandForm(
-        "N TEXT", "replace the text of message N; your own messages are answered again.", _number_and_text
+        "N TEXT",
+        "replace the text of message N; your own messages are answered again.",
+        read_number_and_text,
     ),
-    "delete": CommandForm("N", "delete message N and all that follow it; /undo takes them back.", _number),
-    "undo": CommandForm("", "undo.", _no_argument),
-    "redo": CommandForm("", "redo.", _no_argument),
+    "delete": CommandForm(
+        "N", "delete message N and all that follow it; /undo takes them back.", read_number
+    ),
+    "undo": CommandForm("", "undo.", read_nothing),
+    "redo": CommandForm("", "redo.", read_nothing),
     "branch": CommandForm(
-        "N", "start a new branch after message N; later messages stay on the old one.", _number
+        "N", "start a new branch after message N; later messages stay on the old one.", read_number
     ),
-    "branches": CommandForm("[N]", "list the branches, or go to branch N.", _perhaps_number, "branches"),
-    "history": CommandForm("", "print the conversation with message numbers.", _no_argument),
+    "branches": CommandForm(
+        "[N]", "list the branches, or go to branch N.", read_perhaps_number, "branches"
+    ),
+    "history": CommandForm("", "print the conversation with message numbers.", read_nothing),
     "note": CommandForm(
-        "[TEXT]", f"show or set the author's note; /note {CLEAR} removes it.", _text, "note"
+        "[TEXT]", f"show or set the author's note; /note {CLEAR} removes it.", read_text, "note"
     ),
     "summary": CommandForm(
-        "", "print the summary of the messages that no longer fit into the prompt.", _no_argument
+        "[TEXT]",
+        "show or replace the summary of the messages that no longer fit into the prompt; "
+        f"/summary {CLEAR} removes it.",
+        read_text,
+        "summary",
     ),
     "why": CommandForm(
         f"[{ALL}]",
@@ -216,33 +186,41 @@ FORMS: dict[Name, CommandForm] = {
         _perhaps_all,
         "why",
     ),
-    "find": CommandForm("TEXT", "find the messages that contain a text.", _some_text),
-    "write": CommandForm("", "let the model write your next line.", _no_argument),
-    "new": CommandForm("", "start a new conversation with the same persona.", _no_argument),
-    "strategy": CommandForm("NAME", "answer with another strategy.", _some_text, "strategies"),
-    "model": CommandForm("NAME", "answer with another model.", _some_text, "models"),
-    "talk": CommandForm("PERSONA", "talk with another persona.", _some_text, "personas"),
-    "thoughts": CommandForm("", "show what the model thought before the last answer.", _no_argument),
-    "greeting": CommandForm("N", "begin a new conversation with greeting N of the card.", _number),
+    "find": CommandForm("TEXT", "find the messages that contain a text.", read_some_text),
+    "write": CommandForm("", "let the model write your next line.", read_nothing),
+    "new": CommandForm("", "start a new conversation with the same persona.", read_nothing),
+    "strategy": CommandForm("NAME", "answer with another strategy.", read_some_text, "strategies"),
+    "model": CommandForm("NAME", "answer with another model.", read_some_text, "models"),
+    "talk": CommandForm("PERSONA", "talk with another persona.", read_some_text, "personas"),
+    "thoughts": CommandForm("", "show what the model thought before the last answer.", read_nothing),
+    "greeting": CommandForm("N", "begin a new conversation with greeting N of the card.", read_number),
     "compare": CommandForm(
         "[NAME NAME …]",
         "let two to four strategies or models answer your last line.",
         _names_to_compare,
     ),
     "conversations": CommandForm(
-        "[N]", "list the conversations, the latest first, or go to conversation N.", _perhaps_number
+        "[N]", "list the conversations, the latest first, or go to conversation N.", read_perhaps_number
     ),
     "export": CommandForm(
-        "[FILE]", "write the conversation to a file: .md, .json, or .jsonl for SillyTavern.", _text
+        "[FILE]", "write the conversation to a file: .md, .json, or .jsonl for SillyTavern.", read_text
     ),
     "set": CommandForm(
         "[NAME VALUE]",
         f"show the settings, or change one, as in /set temperature 0.8; the value {DEFAULT} resets it.",
         _setting,
         "settings",
+        text_follows=True,
     ),
-    "rest": CommandForm("", "run the rest of your own command that stopped.", _no_argument),
-    "help": CommandForm("", "list the commands.", _no_argument),
-    "quit": CommandForm("", "quit, like Ctrl-D. All messages are saved.", _no_argument),
+    "you": CommandForm(
+        "[ID, or NAME: DESCRIPTION]",
+        "list your user personas, go on as one of them, or describe one and go on as it, as in "
+        f"/you Captain Flint: An old sailor; /you {DEFAULT} goes on as none.",
+        read_text,
+        "user personas",
+    ),
+    "rest": CommandForm("", "run the rest of your own command that stopped.", read_nothing),
+    "help": CommandForm("", "list the commands.", read_nothing),
+    "quit": CommandForm("", "quit, like Ctrl-D. All messages are saved.", read_nothing),
 }
 _NAMES: dict[str, Name] = {name: name for name in FORMS}

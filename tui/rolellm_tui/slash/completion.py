@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from rolellm_tui.slash.commands import FORMS, ChoiceSet, usage
-from rolellm_tui.slash.own import OwnCommand
+from rolellm_tui.slash.arguments import ChoiceSet, CommandForm
 
 MOST = 50
 """The most rows that are offered."""
@@ -36,52 +35,62 @@ def is_command(text: str) -> bool:
     return typed.startswith("/") and not typed.startswith("//") and "\n" not in typed
 
 
+@dataclass(frozen=True)
+class Offered:
+    """A command that is offered."""
+
+    name: str
+    arguments: str
+    meaning: str
+    choices: ChoiceSet | None = None
+    """The set from which the argument is completed."""
+    text_follows: bool = False
+    """Whether more is typed after the completed argument."""
+
+
+def offered_form(name: str, form: CommandForm) -> Offered:
+    """A command of a table."""
+    return Offered(name, form.arguments, form.meaning, form.choices, form.text_follows)
+
+
 def completions(
-    text: str, own: Iterable[OwnCommand], choices: Callable[[ChoiceSet], Sequence[Choice]]
+    text: str, offered: Iterable[Offered], choices: Callable[[ChoiceSet], Sequence[Choice]]
 ) -> list[Completion]:
     """The rows for a text; none if it is no command or its argument comes from no set.
 
     Args:
         text: the text of the prompt.
-        own: the user's own commands.
+        offered: all commands.
         choices: the values of a set.
     """
     if "\n" in text or not is_command(text):
         return []
     word, blank, typed = text.lstrip()[1:].partition(" ")
-    return _values(word.casefold(), typed, choices) if blank else _names(word.casefold(), own)
+    word = word.casefold()
+    if not blank:
+        return [_name_row(one) for one in offered if one.name.startswith(word)]
+    found = next((one for one in offered if one.name == word), None)
+    return _values(found, typed, choices) if found else []
 
 
-def _names(word: str, own: Iterable[OwnCommand]) -> list[Completion]:
-    rows = [
-        Completion(
-            f"/{name} " if form.arguments else f"/{name}", usage(name), form.meaning, not form.arguments
-        )
-        for name, form in FORMS.items()
-        if name.startswith(word)
-    ]
-    return rows + [
-        Completion(
-            f"/{one.name} " if one.takes_input else f"/{one.name}",
-            f"/{one.name} [TEXT]" if one.takes_input else f"/{one.name}",
-            one.meaning,
-            not one.takes_input,
-        )
-        for one in own
-        if one.name.startswith(word)
-    ]
+def _name_row(one: Offered) -> Completion:
+    shown = f"/{one.name} {one.arguments}".rstrip()
+    return Completion(
+        f"/{one.name} " if one.arguments else f"/{one.name}", shown, one.meaning, not one.arguments
+    )
 
 
-def _values(word: str, typed: str, choices: Callable[[ChoiceSet], Sequence[Choice]]) -> list[Completion]:
-    found = next((form for name, form in FORMS.items() if name == word), None)
-    if found is None or found.choices is None:
+def _values(
+    found: Offered, typed: str, choices: Callable[[ChoiceSet], Sequence[Choice]]
+) -> list[Completion]:
+    if found.choices is None:
         return []
     sought = typed.strip().casefold()
     matching = [one for one in choices(found.choices) if sought in one.word.casefold()]
     # Those that begin with the typed letters come first.
     matching.sort(key=lambda one: not one.word.casefold().startswith(sought))
-    # A setting needs a value after its name.
-    end, is_whole = (" ", False) if found.choices == "settings" else ("", True)
+    end = " " if found.text_follows else ""
     return [
-        Completion(f"/{word} {one.word}{end}", one.word, one.about, is_whole) for one in matching[:MOST]
+        Completion(f"/{found.name} {one.word}{end}", one.word, one.about, not found.text_follows)
+        for one in matching[:MOST]
     ]

@@ -25,6 +25,7 @@ from rolellm_agents.text import did_you_mean, one_line
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
 from rolellm_tui.slash.commands import FORMS, OPENING, Command, parse
+from rolellm_tui.slash.completion import Offered
 
 _INPUT = re.compile(r"\{\{input\}\}", re.IGNORECASE)
 _INPUT_MARK = "\ufdd0"
@@ -218,6 +219,11 @@ def macro_scope(session: Session, variables: MutableMapping[str, str]) -> MacroS
         scenario=substitute(card.scenario, scope),
         mes_examples=substitute(card.examples, scope),
     )
+
+
+def offered_own(own: Sequence[OwnCommand]) -> list[Offered]:
+    """The own commands as completion offers them."""
+    return [Offered(one.name, "[TEXT]" if one.takes_input else "", one.meaning) for one in own]
 
 
 def own_help_lines(own: Sequence[OwnCommand]) -> list[str]:

@@ -60,7 +60,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class CalibratedTuning:
     """The result of a calibration."""
 
     tuning: Tuning
@@ -78,7 +78,7 @@ class Calibration:
 
 def calibrate(
     path: Path, *, progress: Callable[[str], None] | None = None, seconds: float = 8.0
-) -> Calibration:
+) -> CalibratedTuning:
     """Measure candidate settings for a model on the processor; the result is not stored.
 
     Args:
@@ -101,7 +101,7 @@ def calibrate(
     chosen = choose(measured)
     # Keep the default format if it could not be tried, for example on a full disk.
     weights = chosen.tuning.weights if len(files) > 1 else default_tuning(path).weights
-    return Calibration(replace(chosen.tuning, weights=weights), chosen, measured)
+    return CalibratedTuning(replace(chosen.tuning, weights=weights), chosen, measured)
 
 
 def choose(measured: Sequence[Measured]) -> Measured:

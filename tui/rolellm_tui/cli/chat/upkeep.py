@@ -107,7 +107,7 @@ def restore(
         return
     print_text(f"{restored.file} now has {_extent(restored)}.")
     if restored.kept:
-        print_text(f"The former file is kept as {restored.kept}.")
+        print_text(f"The former file is kept as {restored.kept}.{_lost(restored)}")
         if check_transcript(Path(restored.kept)).is_sound:
             print_text(f"To undo this:  rolellm history restore {restored.kept}")
         else:
@@ -143,3 +143,12 @@ def salvage(file: FileArgument = None, out: NewFileOption = None, as_json: JsonO
 
 def _extent(of: "CheckReport | Backup | Restored | Salvage") -> str:
     return f"{counted(of.messages or 0, 'message')} of {counted(of.conversations or 0, 'conversation')}"
+
+
+def _lost(restored: "Restored") -> str:
+    """A sentence about what only the former file has; empty if there is nothing, or nothing is known."""
+    only = restored.only_in_kept
+    if only is None or not (only.messages or only.conversations):
+        return ""
+    conversations = f", among them {counted(only.conversations, 'whole conversation')}"
+    return f" Only it has {counted(only.messages, 'message')}{conversations if only.conversations else ''}."

@@ -13,7 +13,7 @@ from rolellm_tui.output import print_json, print_table, print_text
 from rolellm_tui.widgets.common.formatting import counted
 
 if TYPE_CHECKING:
-    from rolellm_agents.models.llamacpp.tuning.calibration import Calibration
+    from rolellm_agents.models.llamacpp.tuning.calibration import CalibratedTuning
     from rolellm_agents.models.llamacpp.tuning.settings import Tuning
 
 _COLUMNS = ("WEIGHTS", "FLASH ATTENTION", "CACHE", "THREADS", "READS/S", "WRITES/S", "A TURN", "")
@@ -58,7 +58,7 @@ def tuning_in_words(tuning: "Tuning") -> str:
     return f"{kinds}, at most {counted(int(threads), 'thread')}"
 
 
-def _measure_and_keep(file: Path) -> "Calibration":
+def _measure_and_keep(file: Path) -> "CalibratedTuning":
     from rolellm_agents.models.llamacpp.tuning.calibration import calibrate
     from rolellm_agents.models.llamacpp.tuning.settings import store_tuning
 
@@ -92,7 +92,7 @@ def _cells(tuning: "Tuning") -> tuple[str, str, str, str]:
     return tuning.weights, flash_attention, tuning.cache_type, str(tuning.n_threads or processors())
 
 
-def _as_json(name: str, tuning: "Tuning | None", calibration: "Calibration | None") -> dict[str, Any]:
+def _as_json(name: str, tuning: "Tuning | None", calibration: "CalibratedTuning | None") -> dict[str, Any]:
     return {
         "model": name,
         "tuning": asdict(tuning) if tuning else None,
@@ -101,7 +101,7 @@ def _as_json(name: str, tuning: "Tuning | None", calibration: "Calibration | Non
     }
 
 
-def _candidates_as_json(calibration: "Calibration") -> list[dict[str, Any]]:
+def _candidates_as_json(calibration: "CalibratedTuning") -> list[dict[str, Any]]:
     return [
         {
             **asdict(one.tuning),
@@ -114,7 +114,7 @@ def _candidates_as_json(calibration: "Calibration") -> list[dict[str, Any]]:
     ]
 
 
-def _print(calibration: "Calibration") -> None:
+def _print(calibration: "CalibratedTuning") -> None:
     rows = (
         (
             *_cells(one.tuning),

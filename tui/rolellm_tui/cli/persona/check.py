@@ -12,7 +12,7 @@ from rolellm_tui.widgets.common.formatting import counted
 
 if TYPE_CHECKING:
     from rolellm_agents.corpus.checks import CorpusFinding
-    from rolellm_agents.persona import Persona
+    from rolellm_agents.persona import FoundPersona, Persona
     from rolellm_agents.persona.lint import PersonaFinding
     from rolellm_agents.persona.lint.voices import VoiceReport
 
@@ -33,7 +33,7 @@ def check(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check personas: thin parts, copied lines, assistant phrases, similar voices.
+    """Check personas: thin parts, copied lines, assistant phrases, similar voices, unusable portraits.
 
     The voice check leaves out one reply at a time, removes names, and lets the most similar other lines
     vote for its speaker. Exits with 2 when there are findings.
@@ -47,12 +47,17 @@ def check(
     """
     from rolellm_agents.persona import list_personas
     from rolellm_agents.persona.lint import check_personas
+    from rolellm_agents.persona.lint.portraits import check_portraits
 
-    cast = [found.persona for found in list_personas().found]
-    checked = [persona for name in personas for persona in _named(name)] if personas else cast
+    listed = list_personas().found
+    found = [one for name in personas for one in _named(name)] if personas else listed
+    cast, checked = [one.persona for one in listed], [one.persona for one in found]
     own = {persona.id for persona in checked}
     others = [persona for persona in cast if persona.id not in own]
-    findings: Sequence[PersonaFinding | CorpusFinding] = [*check_personas(checked, others)]
+    findings: Sequence[PersonaFinding | CorpusFinding] = [
+        *check_personas(checked, others),
+        *check_portraits(found),
+    ]
     if corpus:
         findings = [*findings, *_corpus_findings(checked)]
     reports = {
@@ -80,18 +85,18 @@ def _corpus_findings(personas: "Sequence[Persona]") -> "Iterator[CorpusFinding]"
     yield from (finding for finding in check_copies_between(corpora) if finding.persona in by_id)
 
 
-def _named(name: str) -> "list[Persona]":
+def _named(name: str) -> "list[FoundPersona]":
     """The personas of a folder, or the one of an id, a name or a file."""
     from rolellm_agents.errors import PersonaError
-    from rolellm_agents.persona import load_persona, read_persona
+    from rolellm_agents.persona import find_persona
 
     folder = Path(name).expanduser()
     if not folder.is_dir():
-        return [load_persona(name)]
+        return [find_persona(name)]
     files = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
     if not files:
         raise PersonaError(f"There is no persona file in {folder}; name another folder.")
-    return [read_persona(file) for file in files]
+    return [find_persona(file) for file in files]
 
 
 def _voices(personas: "list[Persona]", language: str, own: set[str]) -> "VoiceReport | None":

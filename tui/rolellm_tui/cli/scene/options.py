@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -151,35 +151,13 @@ def unattended(loaded: "LoadedScene", kind: str | None) -> "LoadedScene":
     Raises:
         SceneError: there is no such director.
     """
+    from rolellm_agents.scene.directed import directed
+
     scene = directed(loaded, kind)
     if scene.scene.director.kind != "manual":
         return scene
     complain("The manual director needs a user, so the scene runs with “natural”.")
     return directed(scene, "natural")
-
-
-def directed(loaded: "LoadedScene", kind: str | None) -> "LoadedScene":
-    """The scene with another director.
-
-    Raises:
-        SceneError: there is no such director.
-    """
-    from dataclasses import replace
-
-    from rolellm_agents.errors import SceneError
-    from rolellm_agents.scene.scene import Director, director_kinds
-    from rolellm_agents.text import did_you_mean
-
-    if kind is None:
-        return loaded
-    known = [one for one in director_kinds() if one != "scripted"]
-    if kind not in known:
-        raise SceneError(
-            f"There is no director {kind!r}{did_you_mean(kind, known)}; known are {', '.join(known)}, "
-            "and “scripted” in a scene file."
-        )
-    changed: dict[str, Any] = {"director": Director(kind=kind)}
-    return replace(loaded, scene=loaded.scene.model_copy(update=changed))
 
 
 def _by_seat(loaded: "LoadedScene", assignments: list[str]) -> dict[str, str]:

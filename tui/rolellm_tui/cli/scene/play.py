@@ -10,7 +10,6 @@ from rolellm_tui.cli.options import SeedOption, SessionOptions, open_session, wi
 from rolellm_tui.cli.scene.options import (
     SceneArgument,
     SceneOptions,
-    directed,
     open_ensemble,
     scene_to_play,
 )
@@ -37,6 +36,9 @@ def play(
         bool, typer.Option("--new", help="Start a new conversation instead of resuming the latest one.")
     ] = False,
     seed: SeedOption = None,
+    as_lines: Annotated[
+        bool, typer.Option("--plain", help="Print plain lines of text, for screen readers.")
+    ] = False,
     options: SceneOptions,
 ) -> None:
     """Play a scene in the terminal: watch, pause, step, take a seat, whisper, branch.
@@ -45,14 +47,17 @@ def play(
     Examples:
       rolellm scene play dinner-for-four
       rolellm scene play harcombe-library --as secretary
+      rolellm scene play harcombe-library --as secretary --plain
       rolellm scene play my-scene.yaml --new --model openai:gpt-4o-mini
     """
     from rolellm_agents.errors import SceneError
+    from rolellm_agents.scene.directed import directed
     from rolellm_graphs.scene.stage import Stage
 
-    if not has_screen():
+    if not as_lines and not has_screen():
         raise SceneError(
-            f"“rolellm scene play” needs a terminal; “rolellm scene run {scene}” prints the scene."
+            "“rolellm scene play” needs a terminal, or --plain; "
+            f"“rolellm scene run {scene}” prints the scene."
         )
     loaded = directed(scene_to_play(scene, options), options.director)
     with open_transcript() as transcript:
@@ -61,8 +66,9 @@ def play(
             chosen: "LoadedScene", conversation: str | None, /, *, seed: int | None = seed
         ) -> "Stage":
             # Seats are those of the scene on the command line, not of others that are opened from it.
-            own = options if chosen is loaded else replace(options, seat_model=None)
-            persons = seat if seat and chosen is loaded else None
+            is_first = chosen.scene.id == loaded.scene.id and chosen.scene.cast == loaded.scene.cast
+            own = options if is_first else replace(options, seat_model=None)
+            persons = seat if seat and is_first else None
             ensemble = open_ensemble(chosen, own)
             return Stage(ensemble, transcript, conversation=conversation, seed=seed, persons=persons)
 
@@ -72,7 +78,12 @@ def play(
         else:
             conversation, stored_seed = latest
             stage = open_stage(loaded, conversation, seed=stored_seed if seed is None else seed)
-        _run_app(stage, open_stage, transcript)
+        if as_lines:
+            from rolellm_tui.plain.scene import play_plainly
+
+            play_plainly(stage, open_stage)
+        else:
+            _run_app(stage, open_stage, transcript)
 
 
 def _latest(transcript: "Transcript", loaded: "LoadedScene") -> tuple[str, int] | None:

@@ -4,23 +4,24 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 
-from textual import events, work
+from textual import work
 from textual.worker import Worker
 
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
-from rolellm_tui.slash.completion import completions, is_command
-from rolellm_tui.slash.own import OwnCommand
-from rolellm_tui.widgets.chat.command_choices import CommandChoices
+from rolellm_tui.slash.choices import CommandChoices, chat_choices
+from rolellm_tui.slash.commands import offered_commands
+from rolellm_tui.slash.completion import Completion, completions, is_command
+from rolellm_tui.slash.own import OwnCommand, offered_own
 from rolellm_tui.widgets.chat.command_list import CommandList
-from rolellm_tui.widgets.chat.prompt import PromptInput
+from rolellm_tui.widgets.chat.command_prompt import CommandPrompt
 from rolellm_tui.widgets.common.failures import Failed, failure_text
 
 PAUSE = 0.3
 """Seconds without a key press before a draft is saved and prefilled."""
 
 
-class Composer(PromptInput):
+class Composer(CommandPrompt):
     """The prompt of a session. It restores and saves the draft."""
 
     def __init__(
@@ -39,12 +40,10 @@ class Composer(PromptInput):
             own: the user's own commands.
             id: the id of the widget.
         """
-        super().__init__(id=id, placeholder="Say something…", soft_wrap=True)
+        super().__init__(commands, placeholder="Say something…", id=id)
         self._session = session
-        self._commands = commands
-        self._own_commands = own
-        self._choices = CommandChoices(session)
-        self._listed = ""
+        self._offered = [*offered_commands(), *offered_own(own)]
+        self._choices = CommandChoices(chat_choices(session))
 
     def on_mount(self) -> None:
         """Restore the draft."""
@@ -60,65 +59,16 @@ class Composer(PromptInput):
         """Whether the user is typing."""
         return self.has_focus and bool(self.text.strip())
 
+    def completed(self, text: str) -> Sequence[Completion]:
+        """The rows for a text."""
+        if text == "/":
+            self._choices.forget()
+        return completions(text, self._offered, self._choices)
+
     def on_text_area_changed(self) -> None:
         """Complete a command, and restart the pause timer."""
-        self._list_commands()
+        super().on_text_area_changed()
         self.read_ahead()
-
-    def _list_commands(self) -> None:
-        """Show the completions of the text, once for each text: Escape closes them until it changes."""
-        if self.text == self._listed:
-            return
-        self._listed = self.text
-        if self.text == "/":
-            self._choices.forget()
-        self._commands.show_rows(completions(self.text, self._own_commands, self._choices))
-
-    async def _on_key(self, event: events.Key) -> None:
-        # The message about the last letter may still be waiting when the next key comes.
-        self._list_commands()
-        if self._commands.is_open and self._use_for_list(event.key):
-            event.stop()
-            event.prevent_default()
-        else:
-            await super()._on_key(event)
-
-    def _use_for_list(self, key: str) -> bool:
-        """Use a key for the list of commands; False if the key is the prompt's own."""
-        match key:
-            case "down" | "up":
-                self._commands.move(1 if key == "down" else -1)
-            case "escape":
-                self._commands.show_rows(())
-            case "tab":
-                self._complete()
-            case "enter":
-                return self._enter()
-            case _:
-                return False
-        return True
-
-    def _complete(self) -> bool:
-        """Take the highlighted row; whether the command is whole with it."""
-        row = self._commands.row
-        if row is None:
-            return False
-        self.put(row.text)
-        return row.is_whole
-
-    def _enter(self) -> bool:
-        """Take the row that the user means; False to send the text as it is typed.
-
-        An argument is sent as typed unless the user moved to a row: a model that is not in the list may
-        begin like one that is.
-        """
-        row = self._commands.row
-        word = self.text.strip()
-        is_name = " " not in self.text.lstrip()
-        if row is None or row.text.strip() == word or not (is_name or self._commands.is_chosen):
-            self._commands.show_rows(())
-            return False
-        return not self._complete()
 
     @work(group="ahead", exclusive=True, exit_on_error=False)
     async def read_ahead(self) -> None:

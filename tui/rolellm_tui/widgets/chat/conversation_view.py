@@ -202,7 +202,8 @@ class ConversationView(VerticalScroll, can_focus=False):
             self._growing_text = text
             self._growing_at = len(messages) - (messages[-1].speaker != USER)
             await self._draw(resized(self._window, self._known, self._total))
-            if self._growing_at not in self._window:
+            # Whoever asks for another answer wants to see it; their own line has led to the end already.
+            if self._growing_at not in self._window or self._growing_at < len(messages):
                 await self._show_end()
         else:
             self._growing_text += text

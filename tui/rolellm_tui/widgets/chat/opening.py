@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rolellm_agents.persona import Persona
 from rolellm_agents.persona.from_card.conversion import greetings_of, with_macros
+from rolellm_tui.slash.own import OwnRun
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class ChatOpening:
     """Index of the greeting for a new conversation; 0 is the main one."""
     at: str | None = None
     """Id of the message to show, on any branch; None for the newest."""
+    stopped: OwnRun | None = None
+    """The user's own command that has stopped in this chat."""
 
 
 def greetings_for(persona: Persona, user: str) -> list[str]:

@@ -6,21 +6,24 @@ from dataclasses import dataclass
 from textual import on
 from textual.message import Message
 
-from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.scene import NARRATOR
-from rolellm_graphs.scene.speaking import addressee_names
 from rolellm_graphs.scene.stage import Stage
 from rolellm_graphs.scene.state import PersonsLine
+from rolellm_tui.slash.choices import CommandChoices, scene_choices
+from rolellm_tui.slash.completion import Completion, completions
+from rolellm_tui.slash.scene_commands import SceneCommand, offered_in_scene
+from rolellm_tui.slash.scene_moves import seat_name, understood, writers
+from rolellm_tui.widgets.chat.command_list import CommandList
+from rolellm_tui.widgets.chat.command_prompt import CommandPrompt
 from rolellm_tui.widgets.chat.prompt import PromptInput
-from rolellm_tui.widgets.scene.commands import SceneCommand, typed_in_scene
-from rolellm_tui.widgets.scene.texts import speakers_of
 
 _SAYS = "Type a line, or /whisper NAME, /act, /think, {own}/narrate. Enter alone: next turn."
 _NARRATES = "Narrate what happens. Enter alone: next turn."
 _BEGINS = "Enter plays one turn, F5 plays continuously."
 
 
-class ScenePrompt(PromptInput):
+class ScenePrompt(CommandPrompt):
     """Sends lines and commands; its title is the speaker."""
 
     @dataclass
@@ -35,6 +38,7 @@ class ScenePrompt(PromptInput):
         """The user sends a command."""
 
         order: SceneCommand
+        typed: str
 
     @dataclass
     class Invalid(Message):
@@ -45,14 +49,27 @@ class ScenePrompt(PromptInput):
     class Empty(Message):
         """The user pressed Enter without text."""
 
-    def __init__(self, stage: Stage, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
-        """Create the prompt of a stage, for the first seat of a user."""
-        super().__init__(id=id, soft_wrap=True)
-        self.seat = next(iter(self._seats(stage)))
+    def __init__(self, stage: Stage, *, commands: CommandList, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
+        """Create the prompt of a stage, for the first seat of a user.
+
+        Args:
+            stage: the scene.
+            commands: shows the completions of a command.
+            id: the id of the widget.
+        """
+        super().__init__(commands, id=id)
+        self.seat = next(iter(writers(stage)))
         """The seat of the writer."""
         self._stage = stage
-        self._speakers = speakers_of(stage.loaded)
+        self._offered = offered_in_scene(stage.loaded.scene.turn_kinds)
+        self._choices = CommandChoices(scene_choices(stage))
         self._typed: list[str] = []
+
+    def completed(self, text: str) -> Sequence[Completion]:
+        """The rows for a text."""
+        if text == "/":
+            self._choices.forget()
+        return completions(text, self._offered, self._choices)
 
     @property
     def sent_lines(self) -> Sequence[str]:
@@ -67,7 +84,7 @@ class ScenePrompt(PromptInput):
     @property
     def speaker(self) -> str:
         """The name of the speaker."""
-        return "Narrator" if self.seat == NARRATOR else self._speakers.name(self.seat)
+        return seat_name(self._stage, self.seat)
 
     def show(self, *, waited_for: str | None) -> None:
         """Update title and placeholder.
@@ -75,8 +92,8 @@ class ScenePrompt(PromptInput):
         Args:
             waited_for: the seat whose turn it is, if a user plays it.
         """
-        if self.seat not in self._seats(self._stage):
-            self.seat = next(iter(self._seats(self._stage)))
+        if self.seat not in writers(self._stage):
+            self.seat = next(iter(writers(self._stage)))
         is_turn = waited_for is not None and waited_for == self.seat
         self.border_title = f"{self.speaker}: it is your turn" if is_turn else self.speaker
         self.set_class(is_turn, "-turn")
@@ -89,7 +106,7 @@ class ScenePrompt(PromptInput):
 
     def next_seat(self) -> None:
         """Switch to the next available speaker."""
-        seats = self._seats(self._stage)
+        seats = writers(self._stage)
         self.seat = seats[(seats.index(self.seat) + 1) % len(seats)]
 
     def take(self, sent: str) -> bool:
@@ -105,34 +122,16 @@ class ScenePrompt(PromptInput):
             self.post_message(self.Empty())
             return
         try:
-            parsed = self._parse(event.text)
+            parsed = understood(self._stage, self.seat, event.text)
         except RoleLLMError as error:
             self.post_message(self.Invalid(error))
             return
         if self.take(event.text):
             self.post_message(
-                self.CommandSent(parsed)
+                self.CommandSent(parsed, event.text)
                 if isinstance(parsed, SceneCommand)
                 else self.LineSent(parsed, event.text)
             )
-
-    def _parse(self, text: str) -> SceneCommand | PersonsLine:
-        """Parse the input.
-
-        Raises:
-            MessageError: it is invalid.
-        """
-        loaded, narrates = self._stage.loaded, self.seat == NARRATOR
-        names = {**loaded.names, NARRATOR: "Narrator"}
-        addressees = {} if narrates else addressee_names(loaded, self.seat, self._stage.lines)
-        parsed = typed_in_scene(text, names, addressees, loaded.scene.turn_kinds)
-        if isinstance(parsed, SceneCommand):
-            return parsed
-        if narrates and parsed.kind not in ("say", "narrate"):
-            raise MessageError("The narrator only narrates; F4 lets you speak as another.")
-        if narrates or parsed.kind == "narrate":
-            return PersonsLine(seat=NARRATOR, kind="narrate", to=[], text=parsed.text)
-        return PersonsLine(seat=self.seat, kind=parsed.kind, to=[*parsed.to], text=parsed.text)
 
     def _says(self) -> str:
         """The hint, with the commands of the scene's own message kinds."""
@@ -147,7 +146,3 @@ class ScenePrompt(PromptInput):
         if not self.text.strip():
             self.text = text
             self.move_cursor(self.document.end)
-
-    @staticmethod
-    def _seats(stage: Stage) -> list[str]:
-        return [*(seat for seat in stage.persons if seat != NARRATOR), NARRATOR]
