@@ -3,12 +3,17 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
+from functools import partial
 from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.config import get_stream_writer
 
+from rolellm_agents.models.prefill import ON_PREFILL
 from rolellm_graphs.role.backoff import announced_wait
+from rolellm_graphs.role.prefill import write_prefill
 from rolellm_graphs.role.refused_prompt import shortened
 
 Step = Callable[[Any], dict[str, Any]]
@@ -94,6 +99,7 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
         tries = 0
         while True:
             tries += 1
+            told = ON_PREFILL.set(partial(copy_context().run, write_prefill, get_stream_writer()))
             try:
                 answer = asked.runnable.invoke(asked.input, **asked.options)
                 break
@@ -104,6 +110,8 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
                 wait = announced_wait(error, tries, asked.model)
                 if wait is None:
                     raise
+            finally:
+                ON_PREFILL.reset(told)
             time.sleep(wait)
         return self._take(input, answer)
 
@@ -120,6 +128,7 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
         tries = 0
         while True:
             tries += 1
+            told = ON_PREFILL.set(partial(copy_context().run, write_prefill, get_stream_writer()))
             try:
                 answer = await asked.runnable.ainvoke(asked.input, **asked.options)
                 break
@@ -130,5 +139,7 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
                 wait = announced_wait(error, tries, asked.model)
                 if wait is None:
                     raise
+            finally:
+                ON_PREFILL.reset(told)
             await asyncio.sleep(wait)
         return self._take(input, answer)

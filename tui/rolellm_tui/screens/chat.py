@@ -18,13 +18,14 @@ from textual.widgets import Input, Static
 from textual.worker import Worker
 
 from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.models.local import runs_here
 from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
-from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed, Waiting
+from rolellm_graphs.events import Event, MessageDone, Prefilling, Prompted, TokenDelta, TurnFailed, Waiting
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.chat_commands import run_command, run_own
 from rolellm_tui.screens.chat_keys import CHAT_KEYS, is_offered
@@ -276,7 +277,9 @@ class ChatScreen(Screen[None]):
         async with aclosing(events):
             async for event in events:
                 match event:
-                    case Waiting():
+                    case Prompted() if not runs_here(self.session.voice.model):
+                        self._status.show_waiting("waiting for the server")
+                    case Waiting() | Prefilling():
                         self._status.show_waiting(str(event))
                     case TokenDelta():
                         self._status.stop_waiting()
