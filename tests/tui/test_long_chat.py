@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from helpers.long_conversation import long_conversation
+from helpers.piloting import type_fast
 from helpers.role_app import answering, prompt, role_app, say, screen, shown, until
 from helpers.user_files import write_persona
 from textual.geometry import Region
@@ -52,6 +53,10 @@ def view(pilot: Pilot[Any]) -> ConversationView:
 def texts(pilot: Pilot[Any]) -> list[str]:
     """Of the mounted messages."""
     return [bubble.text for bubble in pilot.app.screen.query(Bubble)]
+
+
+def search_text(pilot: Pilot[Any]) -> str:
+    return pilot.app.screen.query_one(SearchBar).text
 
 
 def numbers(pilot: Pilot[Any]) -> list[int]:
@@ -185,6 +190,16 @@ async def test_one_finds_in_the_whole_conversation_and_goes_from_match_to_match(
         await until(pilot, lambda: shown(count) == "1 of 11")
         await pilot.press("down")
         await until(pilot, lambda: shown(count) == "2 of 11" and "Line 770." in in_view(pilot))
+
+
+async def test_letters_typed_right_after_ctrl_f_are_searched(chat: LongChat) -> None:
+    async with chat.app.run_test() as pilot:
+        await chat.open(pilot)
+        await type_fast(pilot, "ctrl+f", *"Line 7.")
+        await until(pilot, lambda: search_text(pilot) == "Line 7." and "Line 7." in texts(pilot))
+        await type_fast(pilot, "escape", "ctrl+f", "end", *["backspace"] * 2, *"9.")
+        await until(pilot, lambda: search_text(pilot) == "Line 9." and "Line 9." in texts(pilot))
+        assert prompt(pilot).text == ""
 
 
 async def test_what_is_not_there_is_not_found(chat: LongChat) -> None:

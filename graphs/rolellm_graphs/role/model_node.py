@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
-from functools import partial
 from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
@@ -96,10 +95,11 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
         asked = self._ask(input)
         if not isinstance(asked, ModelRequest):
             return asked
+        context, write = copy_context(), get_stream_writer()
         tries = 0
         while True:
             tries += 1
-            told = ON_PREFILL.set(partial(copy_context().run, write_prefill, get_stream_writer()))
+            told = ON_PREFILL.set(lambda progress: context.run(write_prefill, write, progress))
             try:
                 answer = asked.runnable.invoke(asked.input, **asked.options)
                 break
@@ -125,10 +125,11 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
         asked = self._ask(input)
         if not isinstance(asked, ModelRequest):
             return asked
+        context, write = copy_context(), get_stream_writer()
         tries = 0
         while True:
             tries += 1
-            told = ON_PREFILL.set(partial(copy_context().run, write_prefill, get_stream_writer()))
+            told = ON_PREFILL.set(lambda progress: context.run(write_prefill, write, progress))
             try:
                 answer = await asked.runnable.ainvoke(asked.input, **asked.options)
                 break

@@ -497,10 +497,16 @@ class ChatScreen(Screen[None]):
     async def _select_found(self) -> None:
         found = self._finder.place if self._finder else None
         await self._conversation.go_to_found(None)
-        if found is None or found >= len(self.session.messages):
-            self._prompt.focus()
+        if found is not None and found >= len(self.session.messages):
+            found = None
+        if found is not None:
+            await self._conversation.go_to(found, select=False)
+        if self.query_one(SearchBar).is_open:  # again, meanwhile
+            return
+        if found is None:
+            self.set_focus(self._prompt)
         else:
-            await self._conversation.go_to(found)
+            self._conversation.select(found)
 
     # The summary of earlier messages
 

@@ -48,9 +48,15 @@ class SearchBar(Horizontal):
         yield Static("", classes="count", markup=False)
 
     def open(self) -> None:
-        """Open the search bar."""
+        """Open the search bar. Letters that are typed from now on go to it."""
         self.add_class("open")
-        self.query_one(Input).focus()
+        # At once: `focus` would let letters that are in the queue already go elsewhere.
+        self.screen.set_focus(self.query_one(Input))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the user searches."""
+        return self.has_class("open")
 
     @property
     def text(self) -> str:
