@@ -1,10 +1,12 @@
 """Measure the app in a real terminal: the waiting times in a long conversation, and the memory.
 
-`python tests/helpers/terminal_speed.py [MESSAGES …]` opens conversations of 100, 4,000 and 100,000 messages
-unless told otherwise, in tmux, with a model behind a server on loopback. Each time goes from the key, or
-from the word that the server sends, until tmux shows it; asking tmux takes some milliseconds of it.
+`python tests/helpers/terminal_speed.py [--lines N] [MESSAGES …]` opens conversations of 100, 4,000 and
+100,000 messages unless told otherwise, in tmux, with a model behind a server on loopback; N lines (500) are
+exchanged in each. Each time goes from the key, or from the word that the server sends, until tmux shows it;
+asking tmux takes some milliseconds of it.
 """
 
+import argparse
 import json
 import os
 import sys
@@ -32,7 +34,6 @@ _PERSONA = "sherlock-holmes"
 _RARE = "zanzibar"
 """A word of the message in the middle."""
 _ROUNDS = 5
-_LINES = 500
 _STREAMED = 40
 """Words of an answer whose words are timed."""
 _PAUSE = 0.25
@@ -97,7 +98,7 @@ class _WordServer:
             thread.join()
 
 
-def main(lengths: list[int]) -> None:
+def main(lengths: list[int], lines: int) -> None:
     """Print the figures of each length."""
     for length in lengths:
         server = _WordServer()
@@ -107,7 +108,7 @@ def main(lengths: list[int]) -> None:
             print(f"{length:,} messages")
             began = time.perf_counter()
             with terminal("chat", _PERSONA, "--model", "quick") as pane:
-                for what, figure in _measured(pane, began, length, server):
+                for what, figure in _measured(pane, began, length, server, lines):
                     print(f"  {what}: {figure}", flush=True)
 
 
@@ -125,7 +126,9 @@ def _make_home(length: int, url: str) -> None:
     write_models(f'[models.quick]\nspec = "openai:fake"\nbase_url = "{url}"\ncontext = 4096\n')
 
 
-def _measured(pane: Terminal, began: float, length: int, server: _WordServer) -> Iterator[tuple[str, str]]:
+def _measured(
+    pane: Terminal, began: float, length: int, server: _WordServer, lines: int
+) -> Iterator[tuple[str, str]]:
     first, last, middle = "Message 0:", f"Message {length - 1}:", f"Message {length // 2}:"
     yield "open, from a new process", _ms([_since(began, pane, last, _WRITING)])
     time.sleep(3)  # the app prepares the model and the next prompt
@@ -151,9 +154,9 @@ def _measured(pane: Terminal, began: float, length: int, server: _WordServer) ->
     yield "word until drawn", _ms(_words(pane, server))
 
     before = _mib(pane)
-    for number in range(_ROUNDS, _ROUNDS + _LINES):
+    for number in range(_ROUNDS, _ROUNDS + lines):
         _exchange(pane, number)
-    yield f"memory before and after {_LINES} lines", f"{before}, {_mib(pane)}"
+    yield f"memory before and after {lines} lines", f"{before}, {_mib(pane)}"
 
     pane.press("C-s")
     _until(pane, "Search")
@@ -243,4 +246,8 @@ def _mib(pane: Terminal) -> str:
 
 
 if __name__ == "__main__":
-    main([int(given) for given in sys.argv[1:]] or [100, 4_000, 100_000])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lines", type=int, default=500)
+    parser.add_argument("messages", type=int, nargs="*", default=[100, 4_000, 100_000])
+    given = parser.parse_args()
+    main(given.messages, given.lines)
