@@ -9,6 +9,8 @@ from textual.containers import Horizontal
 from textual.message import Message as Event
 from textual.widgets import Input, Static
 
+from rolellm_tui.widgets.common.writing_line import WritingLine
+
 
 class SearchBar(Horizontal):
     """Searches while typing; Enter and the arrow keys move between matches."""
@@ -44,7 +46,7 @@ class SearchBar(Horizontal):
     def compose(self) -> ComposeResult:
         """Compose the input and the count of matches."""
         yield Static("/", classes="slash", markup=False)
-        yield Input(placeholder="search text", compact=True)
+        yield WritingLine(placeholder="search text", compact=True)
         yield Static("", classes="count", markup=False)
 
     def open(self) -> None:
