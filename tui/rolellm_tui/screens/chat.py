@@ -124,6 +124,8 @@ class ChatScreen(Screen[None]):
         self._opening = opening
         self._provenance = ProvenanceLog()
         self._finder: MessageFinder | None = None
+        self._finding = asyncio.Lock()
+        """Held while a match is looked for and shown."""
 
         self.stopped: OwnRun | None = None
         """The user's own command that has stopped."""
@@ -473,20 +475,26 @@ class ChatScreen(Screen[None]):
             self._seek(SearchBar.Changed(bar.text))
 
     @on(SearchBar.Changed)
-    @work(group="find", exclusive=True, exit_on_error=False)
+    @work(group="find", exit_on_error=False)
     async def _seek(self, event: SearchBar.Changed) -> None:
-        if self._finder is None:
-            texts = [message.text for message in self.session.messages]
-            self._finder = await asyncio.to_thread(MessageFinder, texts)
-        await asyncio.to_thread(self._finder.seek, event.text, self._conversation.visible_place)
-        await self._show_found(self._finder)
+        # One after the other, and to the end: a window that is drawn by halves shows another message.
+        async with self._finding:
+            bar = self.query_one(SearchBar)
+            if bar.text != event.text or not bar.is_open:
+                return
+            if self._finder is None:
+                texts = [message.text for message in self.session.messages]
+                self._finder = await asyncio.to_thread(MessageFinder, texts)
+            await asyncio.to_thread(self._finder.seek, event.text, self._conversation.visible_place)
+            await self._show_found(self._finder)
 
     @on(SearchBar.MoveRequested)
     @work(group="find", exit_on_error=False)
     async def _find_next(self, event: SearchBar.MoveRequested) -> None:
-        if self._finder is not None:
-            self._finder.move(event.step)
-            await self._show_found(self._finder)
+        async with self._finding:
+            if self._finder is not None:
+                self._finder.move(event.step)
+                await self._show_found(self._finder)
 
     async def _show_found(self, finder: MessageFinder) -> None:
         bar = self.query_one(SearchBar)
