@@ -9,6 +9,7 @@ from rolellm_graphs.chat.session import Session
 from rolellm_graphs.events import (
     Event,
     MessageDone,
+    Prefilling,
     Prompted,
     Recalled,
     Retried,
@@ -38,6 +39,7 @@ __all__ = [
     "MessageDone",
     "PersonaRetriever",
     "PersonsLine",
+    "Prefilling",
     "ProfileRequest",
     "Prompted",
     "Recalled",

@@ -52,6 +52,19 @@ class Waiting:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Prefilling:
+    """A model in this process reads the prompt, which takes longer than half a second."""
+
+    computed: int
+    """Tokens that it has read."""
+    total: int
+
+    def __str__(self) -> str:
+        """The words to show."""
+        return f"reading {self.computed:,} of {self.total:,} tokens"
+
+
+@dataclass(frozen=True, kw_only=True)
 class MessageDone:
     """The transcript contains a finished message: the user's line, or an answer."""
 
@@ -67,7 +80,7 @@ class TurnFailed:
     """The part of the answer that was received; None if there is none."""
 
 
-Event = Recalled | Prompted | Waiting | TokenDelta | MessageDone | TurnFailed
+Event = Recalled | Prompted | Waiting | Prefilling | TokenDelta | MessageDone | TurnFailed
 """The events of a session."""
 
 

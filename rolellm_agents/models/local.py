@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.messages import BaseMessage
 
+from rolellm_agents.models.streamed import StreamedChatModel
 from rolellm_agents.text import estimated_tokens
 
 CACHED_PREFIX = "cached_prefix"
@@ -28,6 +29,11 @@ class LocalModel(Protocol):
 
     def prefetch(self, messages: Sequence[BaseMessage]) -> Cancellable:
         """Prefill the prefix of a coming prompt while no answer is pending."""
+
+
+def runs_here(model: BaseChatModel) -> bool:
+    """Whether a model computes in this process, as all classes of ours do; other classes ask a server."""
+    return isinstance(model, StreamedChatModel)
 
 
 def load_model(model: BaseChatModel) -> None:

@@ -20,13 +20,23 @@ from pydantic import Field
 from rolellm_agents.errors import MessageError, ModelError, SettingsError, StorageError
 from rolellm_agents.models.catalog import describe_model
 from rolellm_agents.models.llamacpp.chat import ChatLlamaCpp
+from rolellm_agents.models.llamacpp.engine import jobs
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_agents.models.testing import FunctionModel
 from rolellm_agents.persona import Demonstration, Persona
 from rolellm_agents.recall import Recaller, RecallOptions, demonstrations_of
 from rolellm_agents.transcript import Message, Transcript
 from rolellm_agents.transcript.message import USER
-from rolellm_graphs import Event, MessageDone, Prompted, Recalled, Session, TokenDelta, TurnFailed
+from rolellm_graphs import (
+    Event,
+    MessageDone,
+    Prefilling,
+    Prompted,
+    Recalled,
+    Session,
+    TokenDelta,
+    TurnFailed,
+)
 
 ADA = Persona(
     id="ada",
@@ -229,6 +239,30 @@ async def test_the_embedded_model_answers_with_its_own_numbers(
     assert answer.message.made_by["seed"] == 5
     assert answer.message.usage is not None
     assert 0 < answer.message.usage["output_tokens"] <= 24
+
+
+async def test_the_reading_of_a_long_prompt_is_told_before_the_first_word(
+    transcript: Transcript, small_model: ChatLlamaCpp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_SHORT_PREFILL", 0.0)
+    session = Session(ADA, transcript, model=small_model)
+    line = " ".join(f"Stair {number} is made of oak." for number in range(120))
+    events = await listen(session.send(line))
+    kinds = [type(event) for event in events]
+    told = [event for event in events if isinstance(event, Prefilling)]
+    first = kinds.index(Prefilling)
+    assert kinds.index(Prompted) < first
+    assert first + len(told) == kinds.index(TokenDelta)
+    answer = events[-1]
+    assert isinstance(answer, MessageDone)
+    assert answer.message.usage is not None
+    total = answer.message.usage["input_tokens"]
+    assert {event.total for event in told} == {total}
+    computed = [event.computed for event in told]
+    assert computed == sorted(set(computed))
+    assert len(computed) >= 2
+    assert computed[-1] < total
+    assert str(told[0]) == f"reading {computed[0]:,} of {total:,} tokens"
 
 
 async def test_the_next_turn_carries_the_turns_before(transcript: Transcript) -> None:

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import shutil
+import string
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -37,6 +38,8 @@ _CODES = {
     **{"Insert": 45, "Delete": 46} | {f"F{number}": 111 + number for number in range(1, 13)},
 }
 """The Windows codes of keys that have a name."""
+_PLAIN = frozenset(string.ascii_letters + string.digits)
+"""Characters whose Windows code is that of the capital letter on each keyboard."""
 
 _FIND = """(selector, text) => [...document.querySelectorAll(selector)].find((one) => {
   const box = one.getBoundingClientRect();
@@ -62,7 +65,9 @@ def _code(key: str) -> str:
     """The place of a key on a keyboard, as in JavaScript."""
     if len(key) > 1:
         return key
-    return "Space" if key == " " else f"Digit{key}" if key.isdigit() else f"Key{key.upper()}"
+    if key not in _PLAIN:
+        return "Space" if key == " " else ""
+    return f"Digit{key}" if key.isdigit() else f"Key{key.upper()}"
 
 
 def _called(function: str, *arguments: str) -> str:
@@ -164,11 +169,15 @@ class Page:
             held: `ALT`, `CTRL` and `SHIFT`, added.
         """
         named = {"key": key, "code": _code(key), "modifiers": held}
-        named["windowsVirtualKeyCode"] = _CODES[key] if key in _CODES else ord(key.upper())
+        named["windowsVirtualKeyCode"] = _CODES.get(key, ord(key.upper()) if key in _PLAIN else 0)
         text = "\r" if key == "Enter" else key if len(key) == 1 else ""
         typed = {"text": text} if text and not held & (ALT | CTRL) else {}
         await self.call("Input.dispatchKeyEvent", type="keyDown", **named, **typed)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **named)
+
+    async def burst(self, *keys: str) -> None:
+        """Press keys so fast that the page has not yet answered to one when the next comes."""
+        await asyncio.gather(*map(self.press, keys))
 
     async def choose(self, selector: str, value: str) -> None:
         """Choose an option of a list, which the browser draws outside the page."""

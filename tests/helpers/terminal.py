@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 from helpers.commands import COMMAND
 
 _PATIENCE = 90.0
@@ -74,6 +76,11 @@ class Terminal:
             assert time.monotonic() < deadline, f"it never ended:\n{self.screen()}"
             time.sleep(0.05)
         return int(self._exit_file.read_text(encoding="utf-8"))
+
+    def memory(self) -> int:
+        """Bytes of memory of the command and its processes."""
+        shell = psutil.Process(int(self._tmux("list-panes", "-F", "#{pane_pid}")))
+        return sum(process.memory_info().rss for process in shell.children(recursive=True))
 
     def close(self) -> None:
         """Close the terminal, as somebody does who closes its window; safe to call twice."""

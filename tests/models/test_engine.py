@@ -15,10 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolellm_agents.errors import ModelError
+from rolellm_agents.models.llamacpp.engine import jobs
 from rolellm_agents.models.llamacpp.engine.engine import Engine
 from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, StreamItem
 from rolellm_agents.models.llamacpp.engine.prompt_cache import PromptCache
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
+from rolellm_agents.models.prefill import PrefillProgress
 
 SECONDS = 20.0
 """No test waits so long, unless what it tests is broken."""
@@ -100,6 +102,38 @@ def test_what_was_read_is_not_read_again(context: FakeLlama) -> None:
     finished = ask(engine, range(1, 26), max_tokens=1)[0].finished()
     assert finished.reused_tokens == 20
     assert engine.counters.evaluated == 25
+
+
+def test_a_long_prefill_is_reported_and_a_short_one_is_not(
+    context: FakeLlama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = make_engine(context)
+
+    def reports(prompt: Sequence[int]) -> list[PrefillProgress]:
+        heard: list[PrefillProgress] = []
+        listener = Listener()
+        engine.submit(prompt, Sampling(max_tokens=6), listener.hear, on_prefill=heard.append)
+        listener.finished()
+        return heard
+
+    monkeypatch.setattr(jobs, "_SHORT_PREFILL", 0.0)
+    assert reports(range(1, 31)) == [(8, 30), (16, 30), (24, 30)]
+    assert reports(range(1, 41)) == [(38, 40)]  # 30 tokens were kept
+    monkeypatch.setattr(jobs, "_SHORT_PREFILL", SECONDS)
+    assert reports(range(31, 1, -1)) == []
+
+
+def test_a_report_of_prefill_that_nobody_can_hear_does_not_stop_the_answer(
+    context: FakeLlama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_SHORT_PREFILL", 0.0)
+
+    def closed(_: PrefillProgress) -> None:
+        raise RuntimeError("Event loop is closed")
+
+    listener = Listener()
+    make_engine(context).submit(range(1, 31), Sampling(max_tokens=6), listener.hear, on_prefill=closed)
+    assert listener.finished().reason != "cancelled"
 
 
 def test_a_resident_of_another_adapter_is_of_no_use(context: FakeLlama) -> None:

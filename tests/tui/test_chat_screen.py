@@ -31,6 +31,7 @@ from rolellm_agents.transcript import Transcript
 from rolellm_tui.screens.chat import ChatScreen
 from rolellm_tui.widgets.chat.bubble import Bubble
 from rolellm_tui.widgets.common.key_footer import KeyFooter
+from rolellm_tui.widgets.common.search_bar import SearchBar
 from rolellm_tui.widgets.conversations.list import ConversationList
 
 GREETING = ("Ada", "Good day.", "")
@@ -67,6 +68,15 @@ async def talk(pilot: Pilot[Any], text: str) -> None:
     before = len(bubbles(pilot))
     await say(pilot, text)
     await until(pilot, lambda: len(bubbles(pilot)) == before + 2 and not answering(pilot))
+
+
+async def test_keys_that_edit_keep_their_place_among_letters(ada: Persona, transcript: Transcript) -> None:
+    async with role_app(scripted("One."), transcript, first=ada).run_test() as pilot:
+        await until(pilot, lambda: screen(pilot) == "ChatScreen" and prompt(pilot).has_focus)
+        await type_fast(pilot, *"abx", "backspace", *"d", "left", *"c", "home", *">", "end", *".")
+        await until(pilot, lambda: prompt(pilot).text == ">abcd.")
+        await type_fast(pilot, "ctrl+f", *"zzx", "backspace", *"z", "ctrl+u", *"day")
+        await until(pilot, lambda: pilot.app.screen.query_one(SearchBar).text == "day")
 
 
 @pytest.mark.core

@@ -1,12 +1,15 @@
 """A chat of thousands of messages: a window of them is mounted, and one gets everywhere."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from helpers.long_conversation import long_conversation
+from helpers.piloting import type_fast
 from helpers.role_app import answering, prompt, role_app, say, screen, shown, until
 from helpers.user_files import write_persona
+from textual import events
 from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widgets import Static
@@ -52,6 +55,18 @@ def view(pilot: Pilot[Any]) -> ConversationView:
 def texts(pilot: Pilot[Any]) -> list[str]:
     """Of the mounted messages."""
     return [bubble.text for bubble in pilot.app.screen.query(Bubble)]
+
+
+def found_in_view(pilot: Pilot[Any]) -> list[str]:
+    """The texts of marked messages that the user sees."""
+    marked = pilot.app.screen.query(Bubble).results()
+    return [
+        one.text for one in marked if one.has_class("found") and view(pilot).region.overlaps(one.region)
+    ]
+
+
+def search_text(pilot: Pilot[Any]) -> str:
+    return pilot.app.screen.query_one(SearchBar).text
 
 
 def numbers(pilot: Pilot[Any]) -> list[int]:
@@ -185,6 +200,30 @@ async def test_one_finds_in_the_whole_conversation_and_goes_from_match_to_match(
         await until(pilot, lambda: shown(count) == "1 of 11")
         await pilot.press("down")
         await until(pilot, lambda: shown(count) == "2 of 11" and "Line 770." in in_view(pilot))
+
+
+async def test_letters_typed_right_after_ctrl_f_are_searched(chat: LongChat) -> None:
+    async with chat.app.run_test() as pilot:
+        await chat.open(pilot)
+        await type_fast(pilot, "ctrl+f", *"Line 70")
+        await until(pilot, lambda: search_text(pilot) == "Line 70" and "Line 709." in texts(pilot))
+        await type_fast(pilot, "escape", "ctrl+f", *"7.")
+        await until(pilot, lambda: search_text(pilot) == "Line 707." and "Line 707." in texts(pilot))
+        assert prompt(pilot).text == ""
+
+
+async def test_the_match_is_shown_however_the_letters_come(chat: LongChat) -> None:
+    async with chat.app.run_test() as pilot:
+        await chat.open(pilot)
+        for tail in ("100.", "1500.", "300."):
+            await type_fast(pilot, "ctrl+f", "ctrl+u")
+            await until(pilot, lambda: search_text(pilot) == "")
+            for letter in f"Line {tail}":
+                pilot.app.post_message(events.Key("space" if letter == " " else letter, letter))
+                await asyncio.sleep(0.02)
+            await until(pilot, lambda: f"Line {tail}" in found_in_view(pilot))  # noqa: B023
+            await pilot.pause(0.5)
+            assert found_in_view(pilot) == [f"Line {tail}"]
 
 
 async def test_what_is_not_there_is_not_found(chat: LongChat) -> None:

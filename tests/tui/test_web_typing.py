@@ -68,6 +68,35 @@ async def test_joiners_pastes_and_compositions_arrive_as_they_are(tmp_path: Path
         await send(page, "你好")
 
 
+async def test_no_letter_is_lost_however_fast_one_types(tmp_path: Path) -> None:
+    lines = [
+        "Don't go - not yet (it is only seven, isn't it?), and take 2 of the 3 lamps: #1 & \"b\".",
+        "The letters of this line come so fast that nobody types like this, except a program. " * 3,
+        "What is typed while the answer to a line is drawn belongs to the next; é, ß and 字 do too.",
+    ]
+    async with app_in_browser(tmp_path / "browser", "ada", "--model", "quick", "--new") as page:
+        await shows(page, "Good day.", "Say something")
+        for letter in lines[0]:
+            await page.press(letter)
+        await page.burst("Enter", *lines[1].rstrip())
+        await shows(page, "Nice to meet you", "except a program.")
+        await send(page, lines[1].rstrip())
+        await page.burst(*lines[2])
+        await send(page, lines[2])
+    assert said() == [line.rstrip() for line in lines]
+
+
+async def test_escape_is_no_alt_if_a_letter_follows_at_once(tmp_path: Path) -> None:
+    words = " ".join(f"word{number}" for number in range(20_000))
+    write_models(f'[models.quick]\nspec = "scripted:{words}"\nseconds_per_word = 0.05\n')
+    async with app_in_browser(tmp_path / "browser", "ada", "--model", "quick", "--new") as page:
+        await shows(page, "Good day.", "Say something")
+        await page.burst(*"Hello", "Enter")
+        await shows(page, "word5")
+        await page.burst("Escape", *"and so on")
+        await shows(page, "cut off", "│ and so on")
+
+
 async def test_one_clicks_resizes_and_copies(tmp_path: Path) -> None:
     async with app_in_browser(tmp_path / "browser", "ada", "--model", "quick", "--new") as page:
         await page.call(

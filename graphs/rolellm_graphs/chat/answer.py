@@ -19,10 +19,11 @@ from rolellm_graphs.chat.graph_stream import GraphStream
 from rolellm_graphs.chat.recording import Recording
 from rolellm_graphs.chat.summary import ActiveSummary, covered_exchanges
 from rolellm_graphs.chat.voice import Voice
-from rolellm_graphs.events import Event, MessageDone, Prompted, Recalled, TurnFailed, Waiting
+from rolellm_graphs.events import Event, MessageDone, Prefilling, Prompted, Recalled, TurnFailed, Waiting
 from rolellm_graphs.role.backoff import BACKOFF
 from rolellm_graphs.role.context import RoleContext
 from rolellm_graphs.role.graph import RoleInput
+from rolellm_graphs.role.prefill import PREFILL
 from rolellm_graphs.role.prompt_parts import parts_of
 from rolellm_graphs.role.refused_prompt import SHORTENED
 
@@ -128,7 +129,7 @@ class PendingAnswer:
             return self._take_words(chunk.text) if isinstance(chunk, AIMessage) and chunk.text else None
         if part["type"] == "custom":
             shortened = part["data"].get(SHORTENED) if isinstance(part["data"], dict) else None
-            return self._prompted(shortened) if shortened else waiting_in(part["data"])
+            return self._prompted(shortened) if shortened else delay_in(part["data"])
         if "recall" in part["data"]:
             recalled = part["data"]["recall"]
             self._looked_up = record_of(recalled)
@@ -178,10 +179,14 @@ class PendingAnswer:
         return TurnFailed(error=error, message=None)
 
 
-def waiting_in(written: Any) -> Waiting | None:
-    """The wait that a part of a graph's custom stream announces; None if it is something else."""
-    wait = written.get(BACKOFF) if isinstance(written, dict) else None
-    return Waiting(**wait) if wait else None
+def delay_in(written: Any) -> Waiting | Prefilling | None:
+    """What a part of a graph's custom stream says the answer waits for; None if it is something else."""
+    if not isinstance(written, dict):
+        return None
+    if wait := written.get(BACKOFF):
+        return Waiting(**wait)
+    read = written.get(PREFILL)
+    return Prefilling(**read) if read else None
 
 
 def as_langchain(message: Message) -> AnyMessage:

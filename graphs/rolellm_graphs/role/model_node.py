@@ -3,12 +3,16 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
 from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.config import get_stream_writer
 
+from rolellm_agents.models.prefill import ON_PREFILL
 from rolellm_graphs.role.backoff import announced_wait
+from rolellm_graphs.role.prefill import write_prefill
 from rolellm_graphs.role.refused_prompt import shortened
 
 Step = Callable[[Any], dict[str, Any]]
@@ -91,9 +95,11 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
         asked = self._ask(input)
         if not isinstance(asked, ModelRequest):
             return asked
+        context, write = copy_context(), get_stream_writer()
         tries = 0
         while True:
             tries += 1
+            told = ON_PREFILL.set(lambda progress: context.run(write_prefill, write, progress))
             try:
                 answer = asked.runnable.invoke(asked.input, **asked.options)
                 break
@@ -104,6 +110,8 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
                 wait = announced_wait(error, tries, asked.model)
                 if wait is None:
                     raise
+            finally:
+                ON_PREFILL.reset(told)
             time.sleep(wait)
         return self._take(input, answer)
 
@@ -117,9 +125,11 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
         asked = self._ask(input)
         if not isinstance(asked, ModelRequest):
             return asked
+        context, write = copy_context(), get_stream_writer()
         tries = 0
         while True:
             tries += 1
+            told = ON_PREFILL.set(lambda progress: context.run(write_prefill, write, progress))
             try:
                 answer = await asked.runnable.ainvoke(asked.input, **asked.options)
                 break
@@ -130,5 +140,7 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
                 wait = announced_wait(error, tries, asked.model)
                 if wait is None:
                     raise
+            finally:
+                ON_PREFILL.reset(told)
             await asyncio.sleep(wait)
         return self._take(input, answer)

@@ -11,7 +11,7 @@ from rolellm_agents.scene import SceneLine, line_of
 from rolellm_agents.scene.utterances import UtteranceStream
 from rolellm_agents.scene.witness import audience_of, present_in
 from rolellm_agents.transcript import Message, Transcript
-from rolellm_graphs.chat.answer import hash_prompt, record_of, waiting_in
+from rolellm_graphs.chat.answer import delay_in, hash_prompt, record_of
 from rolellm_graphs.chat.recording import Recording
 from rolellm_graphs.events import (
     MessageDone,
@@ -73,8 +73,8 @@ class SceneTurn:
             chunk, _ = part["data"]
             return self._feed(chunk.text) if speaking and isinstance(chunk, AIMessage) else []
         if part["type"] == "custom":
-            waiting = waiting_in(part["data"])
-            return [waiting] if waiting else []
+            delay = delay_in(part["data"])
+            return [delay] if delay else []
         take = self._speaker_events if speaking else self._scene_events
         return [event for node, update in part["data"].items() for event in take(node, update)]
 

@@ -18,6 +18,7 @@ from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, Stre
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 from rolellm_agents.models.llamacpp.loaded import LoadedModel
 from rolellm_agents.models.llamacpp.tools import ToolCallSplitter
+from rolellm_agents.models.prefill import PrefillProgress
 from rolellm_agents.models.reasoning import (
     ReasoningMarks,
     ReasoningSplitter,
@@ -52,6 +53,8 @@ class EngineRequest:
     thinking: Thinking
     has_tools: bool
     """Whether the answer may call tools."""
+    on_prefill: Callable[[PrefillProgress], object] | None
+    """Called in the engine's thread while a long prompt is computed."""
 
     @property
     def reasoning(self) -> ReasoningMarks | None:
@@ -90,6 +93,7 @@ class ReasonedAnswer:
             self.prompt,
             sampling,
             on_item if plain else _without_leading_spaces(on_item),
+            on_prefill=request.on_prefill,
             adapter=request.adapter,
             cacheable=request.cacheable,
             neutral=self._neutral,

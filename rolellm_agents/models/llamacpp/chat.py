@@ -32,6 +32,7 @@ from rolellm_agents.models.llamacpp.structured import Method, grammar_of, struct
 from rolellm_agents.models.llamacpp.template import CALL_STARTS, Turn, turns_of
 from rolellm_agents.models.llamacpp.tools import Tool, instructed, tool_grammar, tool_options, tool_request
 from rolellm_agents.models.local import cached_prefix
+from rolellm_agents.models.prefill import ON_PREFILL
 from rolellm_agents.models.reasoning import Thinking
 from rolellm_agents.models.streamed import StreamedChatModel
 
@@ -291,6 +292,7 @@ class ChatLlamaCpp(StreamedChatModel):
                 continues=_is_continued(kept),
                 thinking=thinking,
                 has_tools=tools is not None,
+                on_prefill=ON_PREFILL.get(),
             ),
             self.model_path.stem,
         )

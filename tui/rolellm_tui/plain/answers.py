@@ -7,9 +7,10 @@ from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.transcript import Message
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.chat.voice import Voice
-from rolellm_graphs.events import Event, MessageDone, Prompted, TokenDelta, TurnFailed, Waiting
+from rolellm_graphs.events import Event, MessageDone, Prompted, TokenDelta, TurnFailed
 from rolellm_tui.output import StreamedText, complain
 from rolellm_tui.plain.background import BackgroundLoop
+from rolellm_tui.plain.waiting_lines import waiting_lines
 
 
 class Answers:
@@ -112,25 +113,25 @@ class Answers:
     async def _print(self, events: AsyncGenerator[Event, None], prefix: str) -> None:
         speaking = False
         shown = StreamedText()
-        async with aclosing(events):
-            async for event in events:
-                match event:
-                    case Prompted():
-                        self._prompted, self._answer = event, None
-                    case TokenDelta(text=text):
-                        printed = text if speaking else self._first_words(text, prefix)
-                        shown.print_part(printed)
-                        self._answer, speaking = event.message, True
-                    case MessageDone(message=message) if speaking:
-                        self.is_complete = message.status == "complete"
-                        shown.end(f" ({message.ending})" if message.ending else "")
-                    case Waiting():
-                        complain(str(event))
-                    case TurnFailed(error=error):
-                        self.is_complete = False
-                        if speaking:
-                            shown.end()
-                        complain(str(error))
+        with waiting_lines(self._session.voice.model) as waiting:
+            async with aclosing(events):
+                async for event in events:
+                    waiting.take(event)
+                    match event:
+                        case Prompted():
+                            self._prompted, self._answer = event, None
+                        case TokenDelta(text=text):
+                            printed = text if speaking else self._first_words(text, prefix)
+                            shown.print_part(printed)
+                            self._answer, speaking = event.message, True
+                        case MessageDone(message=message) if speaking:
+                            self.is_complete = message.status == "complete"
+                            shown.end(f" ({message.ending})" if message.ending else "")
+                        case TurnFailed(error=error):
+                            self.is_complete = False
+                            if speaking:
+                                shown.end()
+                            complain(str(error))
 
     def _first_words(self, text: str, prefix: str) -> str:
         name = self._session.persona.name

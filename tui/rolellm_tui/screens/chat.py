@@ -19,13 +19,14 @@ from textual.worker import Worker
 
 from rolellm_agents.config.settings import TextWidth
 from rolellm_agents.errors import MessageError, RoleLLMError
+from rolellm_agents.models.local import runs_here
 from rolellm_agents.models.reasoning import REASONING
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.text import plain
 from rolellm_agents.transcript import Message
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
-from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed, Waiting
+from rolellm_graphs.events import Event, MessageDone, Prefilling, Prompted, TokenDelta, TurnFailed, Waiting
 from rolellm_tui.screens.ask import AskScreen
 from rolellm_tui.screens.chat_commands import run_command, run_own
 from rolellm_tui.screens.chat_keys import CHAT_KEYS, is_offered
@@ -146,6 +147,8 @@ class ChatScreen(Screen[None]):
         self._opening = opening
         self._provenance = ProvenanceLog()
         self._finder: MessageFinder | None = None
+        self._finding = asyncio.Lock()
+        """Held while a match is looked for and shown."""
 
         self.stopped: OwnRun | None = opening.stopped
         """The user's own command that has stopped."""
@@ -336,7 +339,9 @@ class ChatScreen(Screen[None]):
         async with aclosing(events):
             async for event in events:
                 match event:
-                    case Waiting():
+                    case Prompted() if not runs_here(self.session.voice.model):
+                        self._status.show_waiting("waiting for the server")
+                    case Waiting() | Prefilling():
                         self._status.show_waiting(str(event))
                     case TokenDelta():
                         self._status.stop_waiting()
@@ -530,20 +535,26 @@ class ChatScreen(Screen[None]):
             self._seek(SearchBar.Changed(bar.text))
 
     @on(SearchBar.Changed)
-    @work(group="find", exclusive=True, exit_on_error=False)
+    @work(group="find", exit_on_error=False)
     async def _seek(self, event: SearchBar.Changed) -> None:
-        if self._finder is None:
-            texts = [message.text for message in self.session.messages]
-            self._finder = await asyncio.to_thread(MessageFinder, texts)
-        await asyncio.to_thread(self._finder.seek, event.text, self._conversation.visible_place)
-        await self._show_found(self._finder)
+        # One after the other, and to the end: a window that is drawn by halves shows another message.
+        async with self._finding:
+            bar = self.query_one(SearchBar)
+            if bar.text != event.text or not bar.is_open:
+                return
+            if self._finder is None:
+                texts = [message.text for message in self.session.messages]
+                self._finder = await asyncio.to_thread(MessageFinder, texts)
+            await asyncio.to_thread(self._finder.seek, event.text, self._conversation.visible_place)
+            await self._show_found(self._finder)
 
     @on(SearchBar.MoveRequested)
     @work(group="find", exit_on_error=False)
     async def _find_next(self, event: SearchBar.MoveRequested) -> None:
-        if self._finder is not None:
-            self._finder.move(event.step)
-            await self._show_found(self._finder)
+        async with self._finding:
+            if self._finder is not None:
+                self._finder.move(event.step)
+                await self._show_found(self._finder)
 
     async def _show_found(self, finder: MessageFinder) -> None:
         bar = self.query_one(SearchBar)
@@ -554,10 +565,16 @@ class ChatScreen(Screen[None]):
     async def _select_found(self) -> None:
         found = self._finder.place if self._finder else None
         await self._conversation.go_to_found(None)
-        if found is None or found >= len(self.session.messages):
-            self._prompt.focus()
+        if found is not None and found >= len(self.session.messages):
+            found = None
+        if found is not None:
+            await self._conversation.go_to(found, select=False)
+        if self.query_one(SearchBar).is_open:  # again, meanwhile
+            return
+        if found is None:
+            self.set_focus(self._prompt)
         else:
-            await self._conversation.go_to(found)
+            self._conversation.select(found)
 
     # The summary of earlier messages
 

@@ -25,7 +25,7 @@ from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.chat.voice import Voice
-from rolellm_graphs.events import Event, MessageDone, TokenDelta, TurnFailed, Waiting
+from rolellm_graphs.events import Event, MessageDone, Prefilling, TokenDelta, TurnFailed, Waiting
 from rolellm_tui.widgets.chat.answer_column import AnswerColumn
 from rolellm_tui.widgets.chat.answer_grid import AnswerGrid
 from rolellm_tui.widgets.chat.voice_form import VoiceChoice, VoiceForm
@@ -271,7 +271,7 @@ def _show(column: AnswerColumn, event: Event) -> None:
     match event:
         case TokenDelta(text=text):
             column.say(text)
-        case Waiting():
+        case Waiting() | Prefilling():
             column.wait(str(event))
         case MessageDone(message=message):
             column.finish(message)

@@ -27,6 +27,7 @@ from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.formatting import counted, local_now
 from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.status_line import StatusLine
+from rolellm_tui.widgets.common.writing_line import WritingLine
 from rolellm_tui.widgets.conversations.list import ConversationItem, ConversationList, MessageItem
 from rolellm_tui.widgets.conversations.preview import ConversationPreview
 from rolellm_tui.widgets.conversations.texts import (
@@ -112,7 +113,7 @@ class ConversationsScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Compose the search line, the list and the preview."""
         yield Header()
-        yield Input(placeholder="Search titles, personas and messages…", id="find")
+        yield WritingLine(placeholder="Search titles, personas and messages…", id="find")
         yield Static(id="nothing", markup=False)
         with Horizontal(id="shelf"):
             yield ConversationList(id="conversations")

@@ -20,6 +20,7 @@ from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import Message
 from rolellm_graphs.events import (
     MessageDone,
+    Prefilling,
     Prompted,
     Recalled,
     Retried,
@@ -183,7 +184,7 @@ class SceneScreen(Screen[None]):
                 self._show_choice(seat, why)
             case Retried(fault=fault) if self.viewer is None:
                 self._status.show_message(f"Retrying: {plain(fault)}")
-            case Waiting():
+            case Waiting() | Prefilling():
                 self._status.show_message(str(event))
             case TurnFailed(error=error):
                 self._status.complain(error)

@@ -27,6 +27,7 @@ from rolellm_agents.models.llamacpp.engine.kv_cache import CachedSequence, KVCac
 from rolellm_agents.models.llamacpp.engine.planning import Pending, PrefillPace, plan
 from rolellm_agents.models.llamacpp.engine.prompt_cache import PromptCache
 from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
+from rolellm_agents.models.prefill import PrefillProgress
 
 _MIN_RESTORED = 32
 """The fewest tokens for which a prefix is loaded from the prompt cache."""
@@ -103,6 +104,7 @@ class Engine:
         sampling: Sampling,
         on_item: Callable[[StreamItem], None],
         *,
+        on_prefill: Callable[[PrefillProgress], object] | None = None,
         adapter: str | None = None,
         cacheable: int = 0,
         neutral: Sequence[int] = (),
@@ -114,6 +116,8 @@ class Engine:
             sampling: sampling parameters and stopping criteria.
             on_item: called in the engine's thread with each piece of text, then with a `Finished` or an
                 error; no piece ends inside a character or contains a part of a stop string.
+            on_prefill: called in the engine's thread while the prompt is computed, if that takes longer
+                than half a second.
             adapter: LoRA weights for this request, by `LlamaModel.load_adapter`'s name.
             cacheable: length of the prompt's prefix that belongs into the prompt cache.
             neutral: a prompt with which the answer is contrasted; empty for none.
@@ -140,6 +144,7 @@ class Engine:
             vocabulary=self._vocabulary,
             n_ctx=self._cache.limits.n_ctx,
             on_item=on_item,
+            on_prefill=on_prefill,
             cacheable=cacheable,
             neutral=neutral,
         )
@@ -433,6 +438,7 @@ class Engine:
         job.sequence.tokens += job.tokens[begin:end]
         self._cache.touch(job.sequence)
         job.computed, job.last_step = end, self.counters.steps
+        job.report_prefill()
         if end == job.checkpoint and self._prompt_cache is not None:
             self._prompt_cache.keep(job.tokens[:end], job.adapter, self._cache.save(job.sequence))
         try:

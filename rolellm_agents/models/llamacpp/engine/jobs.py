@@ -4,8 +4,9 @@ import codecs
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import numpy as np
 
@@ -13,7 +14,11 @@ from rolellm_agents.errors import AnswerFormatError, ModelError
 from rolellm_agents.models.llamacpp.engine.context import Context
 from rolellm_agents.models.llamacpp.engine.kv_cache import CachedSequence
 from rolellm_agents.models.llamacpp.engine.sampling import Sampler, Sampling
+from rolellm_agents.models.prefill import PrefillProgress
 from rolellm_agents.models.stop_strings import StoppingText
+
+_SHORT_PREFILL: Final = 0.5
+"""Seconds after a request during which its prefill is not reported."""
 
 Reason = Literal["stop", "length", "cancelled"]
 """Why an answer ended: an end token or stop string, a length limit, or a cancellation."""
@@ -130,6 +135,9 @@ class Job:
         """End the job within one step."""
         self.cancelled = True
 
+    def report_prefill(self) -> None:
+        """Tell how much of the prompt is computed, if somebody wants to know."""
+
     def process_logits(self, context: Context, row: int) -> None:
         """Use the logits of row `row` of the last batch."""
 
@@ -245,10 +253,11 @@ class AnswerJob(Job):
         vocabulary: Vocabulary,
         n_ctx: int,
         on_item: Callable[[StreamItem], None],
+        on_prefill: Callable[[PrefillProgress], object] | None = None,
         cacheable: int = 0,
         neutral: Sequence[int] = (),
     ) -> None:
-        """Create a job that calls `on_item` from the engine's thread; it must not block.
+        """Create a job that calls `on_item` and `on_prefill` from the engine's thread; they must not block.
 
         `neutral` is a prompt with whose logits each token is contrasted; empty for none.
         """
@@ -260,6 +269,7 @@ class AnswerJob(Job):
         self._sampler = sampler
         self._vocabulary = vocabulary
         self._on_item = on_item
+        self._on_prefill = on_prefill
         self._n_generated = 0
         self._submitted_at = time.perf_counter()
         self._first_token_s = 0.0
@@ -273,6 +283,18 @@ class AnswerJob(Job):
     def max_length(self) -> int:
         """See `Job`; includes the longest allowed answer."""
         return self._prompt_tokens + self._limit
+
+    def report_prefill(self) -> None:
+        """See `Job`."""
+        waited = time.perf_counter() - self._submitted_at
+        if (
+            self._on_prefill
+            and not self._n_generated
+            and self.computed < self._prompt_tokens
+            and waited >= _SHORT_PREFILL
+        ):
+            with suppress(RuntimeError):  # the consumer's event loop is closed, as `_emit` will find
+                self._on_prefill(PrefillProgress(self.computed, self._prompt_tokens))
 
     def process_logits(self, context: Context, row: int) -> None:
         """Sample the next token and emit the text that no stop string can revoke."""

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -144,28 +145,26 @@ def run(talk: Coroutine[Any, Any, Result]) -> Result:
 
 async def exchange(session: "Session", line: str, *, show: bool) -> "Message | None":
     """Send a line and return the answer, or None. With `show`, print it while it is generated."""
-    from rolellm_graphs.events import MessageDone, TokenDelta, TurnFailed, Waiting
+    from rolellm_graphs.events import MessageDone, TokenDelta, TurnFailed
+    from rolellm_tui.plain.waiting_lines import waiting_lines
 
     _cancel_on_sigterm()
     answer: Message | None = None
     shown = StreamedText()
-    events = session.send(line)
-    try:
-        async for event in events:
-            match event:
-                case TokenDelta(text=text) if show:
-                    shown.print_part(text)
-                case MessageDone(message=message) if message.speaker == session.persona.id:
-                    answer = message
-                case Waiting():
-                    complain(str(event))
-                case TurnFailed(error=error, message=answer):
-                    if show and answer:
-                        shown.end()
-                    complain(str(error))
-                    return answer
-    finally:
-        await events.aclose()
+    with waiting_lines(session.voice.model) as waiting:
+        async with aclosing(session.send(line)) as events:
+            async for event in events:
+                waiting.take(event)
+                match event:
+                    case TokenDelta(text=text) if show:
+                        shown.print_part(text)
+                    case MessageDone(message=message) if message.speaker == session.persona.id:
+                        answer = message
+                    case TurnFailed(error=error, message=answer):
+                        if show and answer:
+                            shown.end()
+                        complain(str(error))
+                        return answer
     if show:
         shown.end()
     return answer

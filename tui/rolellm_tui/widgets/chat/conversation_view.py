@@ -357,6 +357,11 @@ class ConversationView(VerticalScroll, can_focus=False):
         if select:
             self._focus(bubble)
 
+    def select(self, place: int) -> None:
+        """Select the message at a place of the branch, if it is mounted."""
+        if place in self._window:
+            self._focus(self._bubble_at(place))
+
     async def go_to_message(self, message_id: str) -> None:
         """Show a message of the branch: at the end if it is the last one, or else selected."""
         ids = [message.id for message in self._session.messages]

@@ -9,6 +9,8 @@ from textual.containers import Horizontal
 from textual.message import Message as Event
 from textual.widgets import Input, Static
 
+from rolellm_tui.widgets.common.writing_line import WritingLine
+
 
 class SearchBar(Horizontal):
     """Searches while typing; Enter and the arrow keys move between matches."""
@@ -44,13 +46,19 @@ class SearchBar(Horizontal):
     def compose(self) -> ComposeResult:
         """Compose the input and the count of matches."""
         yield Static("/", classes="slash", markup=False)
-        yield Input(placeholder="search text", compact=True)
+        yield WritingLine(placeholder="search text", compact=True)
         yield Static("", classes="count", markup=False)
 
     def open(self) -> None:
-        """Open the search bar."""
+        """Open the search bar. Letters that are typed from now on go to it."""
         self.add_class("open")
-        self.query_one(Input).focus()
+        # At once: `focus` would let letters that are in the queue already go elsewhere.
+        self.screen.set_focus(self.query_one(Input))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the user searches."""
+        return self.has_class("open")
 
     @property
     def text(self) -> str:

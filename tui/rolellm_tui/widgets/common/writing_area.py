@@ -7,6 +7,7 @@ from textual.widgets import TextArea
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import plain
 from rolellm_tui.external_editor import EditedText, edit_outside, editor_command
+from rolellm_tui.widgets.common.edits_at_once import EditsAtOnce
 
 _JOINERS = frozenset("\u200c\u200d")
 """Invisible characters that belong to Persian words and to emoji; Textual takes them for commands."""
@@ -17,7 +18,7 @@ def is_letter(event: events.Key) -> bool:
     return event.is_printable or event.character in _JOINERS
 
 
-class WritingArea(TextArea):
+class WritingArea(TextArea, EditsAtOnce):
     """A text area whose text F10 opens in the user's editor."""
 
     BINDINGS = [
@@ -36,7 +37,7 @@ class WritingArea(TextArea):
             event.stop()
             event.prevent_default()
             self.replace(event.character or "", *self.selection)
-        else:
+        elif event.is_printable or event.key == "enter" or not await self.edits_at_once(event):
             await super()._on_key(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

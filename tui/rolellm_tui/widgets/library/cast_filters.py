@@ -9,11 +9,12 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.widgets import Input, Select
+from textual.widgets import Select
 
 from rolellm_agents.persona import FoundPersona
 from rolellm_agents.text import one_line
 from rolellm_tui.widgets.common.types_into_search import TypesIntoSearch
+from rolellm_tui.widgets.common.writing_line import WritingLine
 from rolellm_tui.widgets.library.filtering import Order
 from rolellm_tui.widgets.library.incoming import is_card
 from rolellm_tui.widgets.library.persona_texts import LANGUAGES
@@ -21,7 +22,7 @@ from rolellm_tui.widgets.library.persona_texts import LANGUAGES
 _ORDERS: dict[Order, str] = {"name": "by name", "recent": "most recent"}
 
 
-class SearchLine(Input):
+class SearchLine(WritingLine):
     """An input that passes pasted or dropped cards on."""
 
     @dataclass
