@@ -253,7 +253,8 @@ def _make_local(name: str, options: dict[str, Any]) -> BaseChatModel:
 
 
 def _make_openai(name: str, options: dict[str, Any]) -> BaseChatModel:
-    from rolellm_agents.models.openai_compatible import SERVER_SAMPLERS, make_openai
+    from rolellm_agents.models.openai_compatible import make_openai
+    from rolellm_agents.models.server_samplers import SERVER_SAMPLERS
 
     own = set(signature(make_openai).parameters) - {"name", "samplers"}
     _refuse_unknown("openai", options, own | SERVER_SAMPLERS)

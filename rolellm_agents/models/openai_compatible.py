@@ -25,14 +25,6 @@ from rolellm_agents.text.masking import masked
 
 _CONNECT_SECONDS = 10.0
 _TEMPLATE_SECONDS = 0.5
-SERVER_SAMPLERS = frozenset(
-    (
-        *("top_k", "min_p", "typical_p", "top_n_sigma", "repeat_penalty", "repeat_last_n"),
-        *("xtc_probability", "xtc_threshold", "dynatemp_range", "dynatemp_exponent"),
-        *("dry_multiplier", "dry_base", "dry_allowed_length"),
-    )
-)
-"""Samplers with llama.cpp's names, which OpenAI's API does not define and many servers read."""
 _THINKERS = re.compile(r"deepseek-r1|\bqwq|[-_]think(?:ing)?\b|[-_]r1\b", re.IGNORECASE)
 """Names of models whose prompts open the reasoning: a server without a parser sends only its end."""
 
@@ -207,8 +199,8 @@ def make_openai(
         raise ModelError(f"The model 'openai:{name}' takes {', '.join(get_args(Thinking))} as thinking.")
     if samplers and not endpoint:
         raise ModelError(
-            f"OpenAI's own models take no {next(iter(samplers))!r}; remove it, or name your own server with "
-            "--base-url (base_url in models.toml)."
+            f"OpenAI's own models take no {next(iter(samplers))!r}; remove it, or name your own server "
+            "with --base-url (base_url in models.toml)."
         )
     for sampler, value in samplers.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
