@@ -84,6 +84,9 @@ def new_yaml(folder: Path, stem: str, text: str) -> YamlDocument:
     make_folder(folder)
     while True:
         path = numbered(folder, stem, number)
+        if path.exists():
+            number += 1
+            continue
         claim = FileLock(lock_beside(draft_beside(path)), thread_local=False)
         try:
             claim.acquire(timeout=0)

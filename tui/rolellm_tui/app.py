@@ -17,7 +17,7 @@ from textual.screen import Screen
 from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.config.foreign_files import keep_agreement
 from rolellm_agents.config.settings import DEFAULT_USER, load_settings, write_settings
-from rolellm_agents.errors import RoleLLMError, TrustError
+from rolellm_agents.errors import RoleLLMError, SettingsError, TrustError
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.editing.lorebook_document import LorebookDocument
 from rolellm_agents.persona.user_persona import current_user_persona
@@ -347,6 +347,18 @@ class RoleApp(App[RoleLLMError]):
             self._open(replace(self.screen.opening, strategy=name))
         else:
             self.notify("Open a chat first; a strategy applies to a chat.")
+
+    def use_preset(self, name: str | None) -> None:
+        """Save the preset in the settings, and go on with it."""
+        if "preset" in self._flags:
+            self._complain(SettingsError("--preset sets the preset; start without it to choose another."))
+            return
+        try:
+            write_settings({"preset": name})
+        except RoleLLMError as error:
+            self._complain(error)
+        else:
+            self._take_settings(True)
 
     def action_conversations(self) -> None:
         """Show all conversations."""

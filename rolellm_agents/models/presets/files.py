@@ -82,3 +82,17 @@ def chosen_preset(settings: Settings, given: str | None = None) -> Preset | None
     """
     name = given or settings.preset
     return find_preset(name).preset if name else None
+
+
+def set_by_preset(name: object) -> dict[str, tuple[str, object]]:
+    """The settings that the preset of a name overrides: each with the preset's name and its value.
+
+    Raises:
+        SettingsError: there is no such preset, or its file is invalid.
+    """
+    if not name:
+        return {}
+    found = find_preset(str(name)).preset
+    return {
+        one: (found.name, found.values[one]) for one in ("temperature", "max_tokens") if one in found.values
+    }

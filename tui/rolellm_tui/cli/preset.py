@@ -63,7 +63,7 @@ def show(preset: PresetArgument, as_json: JsonOption = False) -> None:
     \b
     Examples:
       rolellm preset show storyteller
-      rolellm preset show storyteller > storyteller.yaml
+      rolellm preset show storyteller --json
     """
     from rolellm_agents.errors import SettingsError
     from rolellm_agents.files.yaml import read_text

@@ -84,6 +84,8 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
 
     unnamed = "New"
     """The title of a document without a name."""
+    tries_lines = True
+    """Whether the data are tried with a line."""
 
     def __init__(self, document: _Document) -> None:
         """Create the editor of a document."""
@@ -132,9 +134,11 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
             yield OptionList(id="outline", markup=False)
             yield RowForm(id="form")
             with Vertical(id="preview"):
-                yield Input(
+                line = Input(
                     placeholder="A line to try; empty for the chat's last line", id="line", compact=True
                 )
+                line.display = self.tries_lines
+                yield line
                 with VerticalScroll(id="trial-scroll"):
                     yield Static(id="trial", markup=False)
         yield OptionList(id="findings", markup=False)
@@ -340,7 +344,7 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
         """Show the prompt in place of the form, and back."""
         self.toggle_class("preview-open")
         is_open = self.has_class("preview-open")
-        (self.query_one("#line") if is_open else self._outline).focus()
+        (self.query_one("#line") if is_open and self.tries_lines else self._outline).focus()
 
     # Saving and leaving
 

@@ -27,6 +27,7 @@ from rolellm_tui.widgets.editor.trial import (
     not_yet,
     prompt_content,
     tokens_line,
+    without_path,
 )
 from rolellm_tui.widgets.inspector.prompt_tokens import counted
 
@@ -36,7 +37,7 @@ def try_persona(document: YamlDocument, data: Data, setting: TrialSetting, line:
     try:
         persona = edited_persona(document, data).persona
     except PersonaError as error:
-        problem = FoundPlace(_without_path(error, document), place_of_error(str(error)), True)
+        problem = FoundPlace(without_path(error, document), place_of_error(str(error)), True)
         return Trial((problem,), not_yet("persona"))
     found = (
         *(
@@ -54,10 +55,6 @@ def try_persona(document: YamlDocument, data: Data, setting: TrialSetting, line:
     if lore:
         total = f"{total} · {lore_total(lore)}"
     return Trial(found, prompt_content(parts, tokens, lore_lines(lore) if lore else ()), total)
-
-
-def _without_path(error: PersonaError, document: YamlDocument) -> str:
-    return str(error).removeprefix(str(document.path)).lstrip(", ")
 
 
 def _prompt(

@@ -10,6 +10,8 @@ from textual.content import Content
 
 from rolellm_agents.cards import Activation, Lorebook, LoreSettings
 from rolellm_agents.editing.form import Path
+from rolellm_agents.editing.yaml_document import YamlDocument
+from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona.editing.lore_form import POSITION_LABELS
 from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecallOptions, recalled_lore
@@ -87,9 +89,14 @@ def lore_total(activation: Activation) -> str:
     return f"Lorebook: {used:,} of at most {LoreSettings().budget:,} tokens"
 
 
+def without_path(error: RoleLLMError, document: YamlDocument) -> str:
+    """The message of an error without the path of the file, which the editor's title shows."""
+    return str(error).removeprefix(str(document.path)).lstrip(", :")
+
+
 def not_yet(what: str) -> Content:
-    """What stands in place of the prompt of data that are not valid."""
-    return Content.styled(f"The prompt appears here once the {what} is valid.", _QUIET)
+    """What stands in place of what is made of data, while they are not valid."""
+    return Content.styled(f"What it makes appears here once the {what} is valid.", _QUIET)
 
 
 def prompt_content(parts: Sequence[PromptPart], tokens: TokenCounts, lore: Sequence[str] = ()) -> Content:
