@@ -80,7 +80,7 @@ def _shown(item: Any) -> str:
 
 
 def _texts_of(item: Any) -> Iterator[str]:
-    for key in ("comment", "name", "title", "user", "keys", "key", "content"):
+    for key in ("comment", "name", "title", "user", "keys", "key", "content", "text", "persona", "id"):
         value = item.get(key) if isinstance(item, dict) else None
         if isinstance(value, list):
             value = ", ".join(map(str, value))
@@ -122,7 +122,10 @@ def with_field(data: Data, field: FormField, value: Any) -> Data:
 
 
 _REQUIRED = frozenset(
-    {"name", "description", "user", "reply", "title", "text", "keys", "key", "keysecondary", "content"}
+    {
+        *("name", "description", "user", "reply", "title", "text", "setting", "steps"),
+        *("keys", "key", "keysecondary", "content"),
+    }
 )
 
 

@@ -27,7 +27,7 @@ from rolellm_agents.text import plain
 from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
-from rolellm_tui.editing import chat_persona_editor, library_persona_editor, lorebook_editor
+from rolellm_tui.editing import chat_persona_editor, library_persona_editor, lorebook_editor, scene_editor
 from rolellm_tui.habits import AppHabits
 from rolellm_tui.notices import notice_sequence, run_notice_command
 from rolellm_tui.places import Place
@@ -497,6 +497,13 @@ class RoleApp(App[RoleLLMError]):
     def on_library_screen_scenes_requested(self, event: LibraryScreen.ScenesRequested) -> None:
         """Show the scenes that can be played."""
         self.push_screen(ScenesScreen(self.transcript))
+
+    def on_scenes_screen_edit_requested(self, event: ScenesScreen.EditRequested) -> None:
+        """Edit a scene's file, or write a new one. The list of scenes reads it again when it comes back."""
+        try:
+            self.push_screen(scene_editor(event.found))
+        except RoleLLMError as error:
+            self._complain(error)
 
     def on_scenes_screen_chosen(self, event: ScenesScreen.Chosen) -> None:
         """Play the chosen scene, resumed unless a new start is requested."""

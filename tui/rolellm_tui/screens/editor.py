@@ -86,6 +86,7 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
     """The title of a document without a name."""
     tries_lines = True
     """Whether the data are tried with a line."""
+    line_hint = "A line to try; empty for the chat's last line"
 
     def __init__(self, document: _Document) -> None:
         """Create the editor of a document."""
@@ -134,9 +135,7 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
             yield OptionList(id="outline", markup=False)
             yield RowForm(id="form")
             with Vertical(id="preview"):
-                line = Input(
-                    placeholder="A line to try; empty for the chat's last line", id="line", compact=True
-                )
+                line = Input(placeholder=self.line_hint, id="line", compact=True)
                 line.display = self.tries_lines
                 yield line
                 with VerticalScroll(id="trial-scroll"):
@@ -312,6 +311,10 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
     @on(Input.Changed, "#line")
     def _line_typed(self, event: Input.Changed) -> None:
         event.stop()
+        self._try()
+
+    def try_again(self) -> None:
+        """Try the data, after something else that the trial depends on has changed."""
         self._try()
 
     @work(group="trial", exclusive=True, exit_on_error=False)
