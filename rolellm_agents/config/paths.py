@@ -72,6 +72,11 @@ class Paths:
         return self.data / "lorebooks"
 
     @property
+    def presets(self) -> Path:
+        """The user's own sampler presets."""
+        return self.data / "presets"
+
+    @property
     def packs(self) -> Path:
         """The installed packs, one folder each."""
         return self.data / "packs"

@@ -88,6 +88,8 @@ class Settings(BaseSettings):
     """A model spec, or a name from `models.toml`."""
     strategy: str | None = None
     """The prompting strategy; the model's own when unset."""
+    preset: str | None = None
+    """The name of a sampler preset, whose values override `temperature` and `max_tokens`."""
     temperature: float | None = Field(default=None, ge=0, le=5)
     """Sampling temperature; the model's own default when unset."""
     max_tokens: int | None = Field(default=None, ge=1)

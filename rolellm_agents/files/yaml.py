@@ -8,6 +8,7 @@ other forms, such as base 60 (`1:30`) and `1_000`, are text.
 
 import re
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -90,6 +91,15 @@ def composed(text: str) -> yaml.Node | None:
     """
     _check_events(text)
     return yaml.compose(text, Loader=_Loader)
+
+
+def line_of(text: str, location: Sequence[int | str]) -> int:
+    """The line of the value at a location, or of the innermost part of it that the text contains; from 1.
+
+    Raises:
+        yaml.YAMLError: the text cannot be read.
+    """
+    return _place(composed(text), tuple(location))[1]
 
 
 def plain_data(source: str | yaml.Node) -> Any:

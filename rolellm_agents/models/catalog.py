@@ -1,6 +1,6 @@
 """`get_model("provider:name")` returns a LangChain chat model for a model spec or a user's own name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -118,8 +118,13 @@ def describe_model(model: BaseChatModel) -> str:
 
 def describe_sampling(model: BaseChatModel) -> dict[str, Any]:
     """A model's sampling settings, as far as it has attributes for them."""
-    settings = {name: getattr(model, name, None) for name in _SAMPLING}
-    return {name: value for name, value in settings.items() if value is not None}
+    sent = getattr(model, "extra_body", None) or {}
+    settings = {name: getattr(model, name, sent.get(name)) for name in (*_SAMPLING, *_RARE)}
+    return {
+        name: value
+        for name, value in settings.items()
+        if value is not None and value != _RARE.get(name, None)
+    }
 
 
 _SAMPLING = (
@@ -127,13 +132,21 @@ _SAMPLING = (
     "top_k",
     "top_p",
     "min_p",
-    "typical_p",
     "repeat_penalty",
     "presence_penalty",
     "frequency_penalty",
     "dry_multiplier",
     "max_tokens",
 )
+
+
+_RARE: Mapping[str, float] = {
+    "typical_p": 1,
+    "top_n_sigma": 0,
+    "xtc_probability": 0,
+    "dynatemp_range": 0,
+}
+"""Samplers that are described when they are on, with the value that is off."""
 
 
 def resolve_model(name: str) -> NamedModel:
@@ -241,8 +254,10 @@ def _make_local(name: str, options: dict[str, Any]) -> BaseChatModel:
 
 def _make_openai(name: str, options: dict[str, Any]) -> BaseChatModel:
     from rolellm_agents.models.openai_compatible import make_openai
+    from rolellm_agents.models.server_samplers import SERVER_SAMPLERS
 
-    _refuse_unknown("openai", options, set(signature(make_openai).parameters) - {"name"})
+    own = set(signature(make_openai).parameters) - {"name", "samplers"}
+    _refuse_unknown("openai", options, own | SERVER_SAMPLERS)
     return make_openai(name, **options)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from http import HTTPStatus
 from typing import Any, ClassVar, get_args
 
@@ -132,8 +132,18 @@ def _thinking_options(thinking: Thinking, *, own_server: bool) -> dict[str, Any]
     """
     effort = "none" if thinking == "off" else thinking
     switch = {"enable_thinking": thinking != "off", "thinking": thinking != "off"}
-    extra = {"extra_body": {"chat_template_kwargs": switch}} if own_server else {}
-    return {"reasoning_effort": effort, **extra}
+    extra = {"chat_template_kwargs": switch} if own_server else {}
+    return {"reasoning_effort": effort, "extra_body": extra}
+
+
+def _samplers_of_servers(given: dict[str, float | int]) -> dict[str, float | int]:
+    """Samplers that OpenAI's API does not define, in the body of a request.
+
+    llama-server, LM Studio, TabbyAPI and KoboldCpp read llama.cpp's names; vLLM and SGLang call the
+    repetition penalty `repetition_penalty`. A server ignores the names that it does not know.
+    """
+    penalty = {"repetition_penalty": given["repeat_penalty"]} if "repeat_penalty" in given else {}
+    return {**given, **penalty}
 
 
 def make_openai(
@@ -147,6 +157,11 @@ def make_openai(
     seed: int | None = None,
     thinking: Thinking | None = None,
     max_retries: int = 0,
+    top_p: float | None = None,
+    frequency_penalty: float | None = None,
+    presence_penalty: float | None = None,
+    stop: Sequence[str] | None = None,
+    **samplers: Any,
 ) -> ChatOpenAI:
     """Create a model that uses an OpenAI-compatible endpoint.
 
@@ -162,6 +177,11 @@ def make_openai(
         thinking: how much a reasoning model thinks before its answer; the server's default when None.
         max_retries: how often a refused request is sent again without a word, for programs that call the
             model directly. Graphs, sessions and runs send it again by themselves, and report each wait.
+        top_p: the share of probability from which tokens are sampled; the server's default when None.
+        frequency_penalty: from -2 to 2; the server's default when None.
+        presence_penalty: from -2 to 2; the server's default when None.
+        stop: strings at which the answer ends.
+        samplers: those of `SERVER_SAMPLERS`, for servers other than OpenAI's own.
 
     Raises:
         ModelError: the key for OpenAI's own endpoint is missing, or the base URL or an option is invalid.
@@ -177,6 +197,14 @@ def make_openai(
         raise ModelError(f"The model 'openai:{name}' takes a whole number from 0 as max_retries.")
     if thinking is not None and thinking not in get_args(Thinking):
         raise ModelError(f"The model 'openai:{name}' takes {', '.join(get_args(Thinking))} as thinking.")
+    if samplers and not endpoint:
+        raise ModelError(
+            f"OpenAI's own models take no {next(iter(samplers))!r}; remove it, or name your own server "
+            "with --base-url (base_url in models.toml)."
+        )
+    for sampler, value in samplers.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ModelError(f"The model 'openai:{name}' takes a number as {sampler}.")
     key = os.environ.get(api_key_env)
     if not key and not endpoint:
         raise ModelError(
@@ -188,6 +216,8 @@ def make_openai(
     # it, and a call from another loop fails.
     per_call = openai.DefaultAsyncHttpxClient(limits=httpx2.Limits(max_keepalive_connections=0))
     chat = ChatCompatible if endpoint else ChatOpenAI
+    options = _thinking_options(thinking, own_server=bool(endpoint)) if thinking else {}
+    body = {**options.pop("extra_body", {}), **_samplers_of_servers(samplers)}
     return chat(
         model=name,
         base_url=endpoint,
@@ -199,8 +229,13 @@ def make_openai(
         temperature=temperature,
         max_completion_tokens=max_tokens,
         seed=seed,
+        top_p=top_p,
+        frequency_penalty=frequency_penalty,
+        presence_penalty=presence_penalty,
+        stop=list(stop) if stop else None,
         http_async_client=per_call,
-        **(_thinking_options(thinking, own_server=bool(endpoint)) if thinking else {}),
+        **({"extra_body": body} if body else {}),
+        **options,
     )
 
 

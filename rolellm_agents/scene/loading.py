@@ -1,8 +1,8 @@
 """Find and read scenes, and load the personas of their cast."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +13,7 @@ from rolellm_agents.config.paths import user_paths
 from rolellm_agents.config.settings import DEFAULT_USER
 from rolellm_agents.errors import PersonaError, SceneError
 from rolellm_agents.files.contained import contained_file
-from rolellm_agents.files.yaml import read_yaml
+from rolellm_agents.files.yaml import line_of, read_text, read_yaml
 from rolellm_agents.persona import Persona, load_persona, read_persona
 from rolellm_agents.persona.from_card.conversion import char_name, with_macros
 from rolellm_agents.persona.packs import bundled_pack, installed_packs
@@ -24,6 +24,8 @@ from rolellm_agents.text import did_you_mean, one_line
 from rolellm_agents.transcript.message import USER, Kind
 
 Origin = Literal["path", "user", "pack", "bundled"]
+_Where = Callable[[Sequence[int | str]], str]
+"""How a message names a place of the scene's file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +85,24 @@ class LoadedScene:
         return seat
 
 
+class SeatNameError(SceneError):
+    """A scene names a seat that it does not have, or gives two seats the same name."""
+
+    def __init__(self, sentence: str, location: Sequence[int | str]) -> None:
+        """Create the error; `location` is the place of the name in the file's data."""
+        super().__init__(sentence)
+        self.location = tuple(location)
+
+
+class SeatPersonaError(PersonaError):
+    """The persona of a seat cannot be used."""
+
+    def __init__(self, sentence: str, location: Sequence[int | str]) -> None:
+        """Create the error; `location` is the place of the persona in the file's data."""
+        super().__init__(sentence)
+        self.location = tuple(location)
+
+
 @dataclass(frozen=True)
 class FoundScene:
     """A scene that was read from a file, without its personas."""
@@ -104,7 +124,7 @@ def load_scene(reference: str | Path) -> LoadedScene:
         PersonaError: a persona of the cast cannot be found or read.
     """
     found = find_scene(reference)
-    return cast_scene(found.scene, found.path)
+    return cast_scene(found.scene, found.path, text=read_text(found.path, SceneError))
 
 
 def find_scene(reference: str | Path) -> FoundScene:
@@ -151,7 +171,7 @@ def read_scene(path: Path) -> Scene:
     return read_yaml(path, Scene, SceneError)
 
 
-def cast_scene(scene: Scene, path: Path | None = None) -> LoadedScene:
+def cast_scene(scene: Scene, path: Path | None = None, *, text: str = "") -> LoadedScene:
     """Load the personas of a scene's cast.
 
     Args:
@@ -159,16 +179,22 @@ def cast_scene(scene: Scene, path: Path | None = None) -> LoadedScene:
         path: the scene's file. The models of a file from elsewhere do not count until somebody agrees to
             them, and its persona files must be in its folder or that of its pack. None for a scene that the
             caller has built, which may name any model and file.
+        text: what the file holds; messages name lines of it.
 
     Raises:
         SceneError: two seats have the same name, or the scene refers to an unknown seat.
         PersonaError: a persona of the cast cannot be found or read, or its file may not be named.
         SettingsError: `models.toml` or `agreed.toml` cannot be used.
     """
-    loaded = [_load(seat, path) for seat in scene.cast]
-    seats = [_named(seat, persona) for seat, persona in zip(scene.cast, loaded, strict=True)]
+    where = partial(_place, path or scene.id, text)
+    loaded = [
+        _load(seat, path, ("cast", number, "persona"), where) for number, seat in enumerate(scene.cast)
+    ]
+    seats = [
+        _named(seat, persona, ("cast", number), where)
+        for number, (seat, persona) in enumerate(zip(scene.cast, loaded, strict=True))
+    ]
     complete = scene.model_copy(update={"cast": tuple(seats)})
-    where = str(path or scene.id)
     _check_names(seats, where)
     _check_references(complete, where)
     addressed = _addressed(seats)
@@ -206,7 +232,12 @@ def _top_folder(path: Path) -> Path:
     return folder
 
 
-def _load(seat: Seat, path: Path | None) -> Persona | None:
+def _place(file: Path | str, text: str, location: Sequence[int | str]) -> str:
+    """How a message names a place of a scene's file."""
+    return f"{file}, line {line_of(text, location)}" if text else str(file)
+
+
+def _load(seat: Seat, path: Path | None, location: Sequence[int | str], where: _Where) -> Persona | None:
     if seat.persona is None:
         return None
     try:
@@ -214,7 +245,8 @@ def _load(seat: Seat, path: Path | None) -> Persona | None:
             return load_persona(seat.persona)
         return read_persona(_persona_file(path, seat.persona))
     except PersonaError as error:
-        raise PersonaError(f"{path or 'The scene'}: {error}") from error
+        told = where(location) if path else "The scene"
+        raise SeatPersonaError(f"{told}: {error}", location) from error
 
 
 def _persona_file(path: Path, named: str) -> Path:
@@ -231,11 +263,13 @@ def names_file(persona: str) -> bool:
     return persona.endswith((".yaml", ".yml"))
 
 
-def _named(seat: Seat, persona: Persona | None) -> Seat:
+def _named(seat: Seat, persona: Persona | None, location: Sequence[int | str], where: _Where) -> Seat:
     if persona is None and not (seat.id and seat.name):
-        raise SceneError(
-            f"The seat {seat.id or seat.name or '?'!r} has no persona; give it a persona, "
-            "or an id and a name of its own."
+        named = repr(seat.id or seat.name or "?")
+        raise SeatNameError(
+            f"{where(location)}: the seat {named} has no persona; give it a persona, or an id and a name "
+            "of its own.",
+            location,
         )
     if persona is None:
         return seat
@@ -248,33 +282,51 @@ def _persona_of(seat: Seat, scene: Scene) -> Persona:
     return Persona(id=seat.id, name=seat.name, language=scene.language, description=about)
 
 
-def _check_names(seats: Sequence[Seat], where: str) -> None:
+def _check_names(seats: Sequence[Seat], where: _Where) -> None:
     ids, names = [seat.id for seat in seats], [seat.name.casefold() for seat in seats]
     for label, values in (("id", ids), ("name", names)):
-        twice = next((value for value in values if values.count(value) > 1), None)
-        if twice is not None:
-            raise SceneError(f"{where}: two seats have the {label} {twice!r}; give one of them another.")
-    reserved = next((seat.id for seat in seats if seat.id in (NARRATOR, USER)), None)
-    if reserved:
-        raise SceneError(f"{where}: no seat can have the id {reserved!r}; give it another.")
-
-
-def _check_references(scene: Scene, where: str) -> None:
-    known = {seat.id for seat in scene.cast}
-    references: list[tuple[str, str]] = []
-    for line in scene.opening:
-        references += [("opening", line.speaker)] if line.speaker != NARRATOR else []
-        references += [("opening", seat) for seat in line.to]
-    for event in scene.events:
-        references += [("events", seat) for seat in (event.join, event.leave) if seat]
-    references += [("director.order", seat) for seat in scene.director.order]
-    references += [("relations", other) for seat in scene.cast for other in seat.relations]
-    for key, seat_id in references:
-        if seat_id not in known:
-            raise SceneError(
-                f"{where}: {key} names {seat_id!r}{did_you_mean(seat_id, known)}, which is not a seat; "
-                f"seats are {', '.join(sorted(known))}."
+        for number, value in enumerate(values):
+            if value in values[:number]:
+                location = ("cast", number, label)
+                raise SeatNameError(
+                    f"{where(location)}: two seats have the {label} {value!r}; give one of them another.",
+                    location,
+                )
+    for number, seat in enumerate(seats):
+        if seat.id in (NARRATOR, USER):
+            location = ("cast", number, "id")
+            raise SeatNameError(
+                f"{where(location)}: no seat can have the id {seat.id!r}; give it another.", location
             )
+
+
+def _check_references(scene: Scene, where: _Where) -> None:
+    known = {seat.id for seat in scene.cast}
+    for location, seat_id in _references(scene):
+        if seat_id not in known:
+            named = {"cast": "relations", "director": "director.order"}.get(str(location[0]), location[0])
+            near = did_you_mean(seat_id, known)
+            raise SeatNameError(
+                f"{where(location)}: {named} names {seat_id!r}{near}, which is not a seat; seats are "
+                f"{', '.join(sorted(known))}.",
+                location,
+            )
+
+
+def _references(scene: Scene) -> Iterator[tuple[tuple[int | str, ...], str]]:
+    """The seats that a scene names outside of their own places, with the place of each name."""
+    for number, line in enumerate(scene.opening):
+        if line.speaker != NARRATOR:
+            yield ("opening", number, "speaker"), line.speaker
+        yield from ((("opening", number, "to", place), seat) for place, seat in enumerate(line.to))
+    for number, event in enumerate(scene.events):
+        if event.join:
+            yield ("events", number, "join"), event.join
+        if event.leave:
+            yield ("events", number, "leave"), event.leave
+    yield from ((("director", "order", place), seat) for place, seat in enumerate(scene.director.order))
+    for number, seat in enumerate(scene.cast):
+        yield from ((("cast", number, "relations", other), other) for other in seat.relations)
 
 
 def _addressed(seats: Sequence[Seat]) -> str:

@@ -64,6 +64,9 @@ class ScreenApp(App[None]):
     def use_strategy(self, name: str) -> None:
         self.asked.append(("strategy", name))
 
+    def use_preset(self, name: str | None) -> None:
+        self.asked.append(("preset", name))
+
 
 def name_of_screen(pilot: Pilot[Any]) -> str:
     """Which screen is on top."""

@@ -447,3 +447,25 @@ def test_a_process_may_end_in_the_middle_of_an_answer(tiny: LlamaModel) -> None:
         check=False,
     )
     assert (ended.returncode, ended.stdout.strip(), ended.stderr) == (0, "True", "")
+
+
+def _answered(model: LlamaModel, **sampling: Any) -> str:
+    engine = make_engine(model, n_ctx=256, sequences=1)
+    wide = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "seed": 1, "max_tokens": 12}
+    reply = Reply(engine, model.tokenize("The ship"), **{**wide, **sampling})
+    reply.finished()
+    engine.close()
+    return reply.text
+
+
+def test_each_sampler_changes_what_is_sampled(tiny: LlamaModel) -> None:
+    free = _answered(tiny)
+    likeliest = _answered(tiny, temperature=0)
+    assert free != likeliest
+    assert _answered(tiny, top_n_sigma=0.001) == likeliest
+    assert _answered(tiny, typical_p=0.01) != free
+    # Of the tokens that reach the threshold only the least likely stays.
+    assert _answered(tiny, top_k=5, xtc_probability=1.0, xtc_threshold=0.0) not in (free, likeliest)
+    assert _answered(tiny, dynatemp_range=1.0, dynatemp_exponent=0.1) != free
+    repeats = {"temperature": 0, "repeat_penalty": 3.0}
+    assert _answered(tiny, **repeats, repeat_last_n=0) == likeliest

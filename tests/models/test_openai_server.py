@@ -3,15 +3,16 @@
 import asyncio
 from collections.abc import Iterator
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 from helpers.llama_server import llama_server
 from helpers.scenes import room
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk
+from langchain_core.messages import AIMessageChunk, HumanMessage
 
 from rolellm_agents.errors import ModelError
-from rolellm_agents.models.catalog import describe_model, get_model
+from rolellm_agents.models.catalog import describe_model, describe_sampling, get_model
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.llamacpp.files.gguf import embedded_gguf
 from rolellm_agents.models.reasoning import reasoning_of
@@ -235,3 +236,25 @@ async def test_the_first_streamed_answer_is_not_heard_before_its_reasoning_has_e
     for chunks in (in_a_thread, awaited):
         assert "secretly" not in joined(chunks).text
         assert reasoning_of(joined(chunks)) == THOUGHT
+
+
+def test_samplers_are_sent_in_the_words_of_servers_and_refused_by_openai(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model: Any = get_model(
+        "openai:x",
+        base_url="http://127.0.0.1:1/v1",
+        top_p=0.9,
+        min_p=0.05,
+        repeat_penalty=1.1,
+        stop=["END"],
+    )
+    payload = model._get_request_payload([HumanMessage("Hi")])
+    assert (payload["top_p"], payload["stop"]) == (0.9, ["END"])
+    assert payload["extra_body"] == {"min_p": 0.05, "repeat_penalty": 1.1, "repetition_penalty": 1.1}
+    assert describe_sampling(model)["min_p"] == 0.05
+    with pytest.raises(ModelError, match="takes a number as min_p"):
+        get_model("openai:x", base_url="http://127.0.0.1:1/v1", min_p="much")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with pytest.raises(ModelError, match="OpenAI's own models take no 'min_p'"):
+        get_model("openai:gpt-4o-mini", min_p=0.05)

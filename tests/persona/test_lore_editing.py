@@ -10,16 +10,16 @@ import pytest
 from rolellm_agents.cards import read_lorebook
 from rolellm_agents.cards.lore.lorebook import LoreEntry
 from rolellm_agents.config.paths import user_paths
+from rolellm_agents.editing.form import Data, FormField, value_at, with_field, with_item
+from rolellm_agents.editing.storing import ChangedOnDiskError
 from rolellm_agents.errors import PersonaError
-from rolellm_agents.persona.editing.form import Data, FormField, value_at, with_item
-from rolellm_agents.persona.editing.lore_form import book_list, with_field
+from rolellm_agents.persona.editing.lore_form import book_list
 from rolellm_agents.persona.editing.lorebook_document import (
     lorebook_rows,
     open_lorebook,
     save_lorebook,
 )
 from rolellm_agents.persona.editing.persona_form import persona_rows
-from rolellm_agents.persona.editing.storing import ChangedOnDiskError
 
 CARD_BOOK: Data = {
     "entries": [
@@ -48,7 +48,7 @@ def _others(field: FormField) -> list[Any]:
     match field.kind:
         case "flag":
             return [not field.value]
-        case "choice" | "position":
+        case "choice":
             return [value for _, value in field.choices if value != field.value]
         case "number":
             return [(field.value or 0) + 1]

@@ -6,16 +6,8 @@ import pytest
 from helpers.user_files import ADA, write_persona
 
 from rolellm_agents.config.paths import user_paths
-from rolellm_agents.errors import PersonaError
-from rolellm_agents.persona import FoundPersona, find_persona, list_personas, read_persona
-from rolellm_agents.persona.editing.document import (
-    edited_persona,
-    new_document,
-    open_document,
-    save_document,
-)
-from rolellm_agents.persona.editing.drafts import discard_draft, keep_draft, read_draft
-from rolellm_agents.persona.editing.form import (
+from rolellm_agents.editing.drafts import discard_draft, keep_draft, read_draft
+from rolellm_agents.editing.form import (
     ItemList,
     Path,
     value_at,
@@ -24,15 +16,22 @@ from rolellm_agents.persona.editing.form import (
     with_value,
     without_item,
 )
-from rolellm_agents.persona.editing.history import EditHistory
+from rolellm_agents.editing.history import EditHistory
+from rolellm_agents.editing.places import place_of_error, row_at
+from rolellm_agents.editing.storing import ChangedOnDiskError
+from rolellm_agents.errors import PersonaError
+from rolellm_agents.persona import FoundPersona, find_persona, list_personas, read_persona
+from rolellm_agents.persona.editing.document import (
+    edited_persona,
+    new_document,
+    open_document,
+    save_document,
+)
 from rolellm_agents.persona.editing.persona_form import persona_rows
 from rolellm_agents.persona.editing.places import (
     lore_findings,
-    place_of_error,
     place_of_finding,
-    row_at,
 )
-from rolellm_agents.persona.editing.storing import ChangedOnDiskError
 from rolellm_agents.persona.lint import check_personas
 
 

@@ -102,7 +102,7 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, change: tuple[str, st
 
 def test_a_cast_that_is_not_there_is_named(tmp_path: Path) -> None:
     path = write(tmp_path, text=SCENE.replace("sherlock-holmes", "sherlok-holmes"))
-    with pytest.raises(PersonaError, match=r"bench.yaml: There is no persona 'sherlok-holmes'"):
+    with pytest.raises(PersonaError, match=r"bench.yaml, line 5: There is no persona 'sherlok-holmes'"):
         load_scene(path)
 
 

@@ -139,7 +139,7 @@ def test_what_is_wrong_is_told_for_each_file_and_is_the_persons_to_put_right(tmp
     assert [one["scene"] for one in told] == files
     first, second, third, fourth = (one["problem"] for one in told)
     assert first is None
-    assert second == f"{twice}: two seats have the id 'ada'; give one of them another."
+    assert second == f"{twice}, line 11: two seats have the id 'ada'; give one of them another."
     assert third.startswith(f"{wrong}, line 4: ")
     assert fourth.startswith("There is no scene 'last-both' (did you mean last-booth?)")
     plain = rolellm_here("scene", "check", *files)

@@ -398,7 +398,7 @@ async def test_escape_while_a_model_is_looked_for_sends_nothing(
         asyncio.run_coroutine_threadsafe(found.wait(), loop).result()
         return ScriptedChatModel(replies=[name])
 
-    monkeypatch.setattr("rolellm_tui.screens.compare.get_model", slow_get_model)
+    monkeypatch.setattr("rolellm_agents.models.presets.using.get_model", slow_get_model)
     app = app_of(session_with(transcript, "One."))
     async with app.run_test(size=(80, 24)) as pilot:
         await begin(pilot, strategies="system", models="own parrot")
@@ -430,7 +430,7 @@ async def test_other_models_have_the_settings_of_the_person(
         return ScriptedChatModel(replies=["Yes."])
 
     write_config("temperature = 0.3\nmax_tokens = 77\n")
-    monkeypatch.setattr("rolellm_tui.screens.compare.get_model", noted)
+    monkeypatch.setattr("rolellm_agents.models.presets.using.get_model", noted)
     async with app_of(session_with(transcript, "One.")).run_test(size=(80, 24)) as pilot:
         await begin(pilot, models="own parrot")
         await answered(pilot)

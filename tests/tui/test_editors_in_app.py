@@ -136,7 +136,7 @@ async def test_the_persona_is_tried_with_all_that_enters_the_prompts_of_the_chat
     session.set_note("Speak in verse.")
     editor = chat_persona_editor(session, None)
     trial = editor.tried(editor._document.data, "")
-    prompt_text = "\n".join(part.text for part in trial.parts)
+    prompt_text = trial.shown.plain
     for words in (
         "Good day.",
         "Where is the mill?",

@@ -12,10 +12,11 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, TextArea
 
+from rolellm_agents.editing.drafts import keep_draft, read_draft
+from rolellm_agents.editing.form import with_value
+from rolellm_agents.editing.yaml_document import YamlDocument
 from rolellm_agents.persona import Persona, find_persona
-from rolellm_agents.persona.editing.document import PersonaDocument, open_document, save_document
-from rolellm_agents.persona.editing.drafts import keep_draft, read_draft
-from rolellm_agents.persona.editing.form import with_value
+from rolellm_agents.persona.editing.document import open_document, save_document
 from rolellm_tui.screens import persona_editor
 from rolellm_tui.screens.persona_editor import PersonaEditorScreen
 from rolellm_tui.widgets.editor.trial import TrialSetting
@@ -144,7 +145,7 @@ async def test_what_is_typed_during_a_save_stays(monkeypatch: pytest.MonkeyPatch
     begun, goes_on = threading.Event(), threading.Event()
     save = save_document
 
-    def slow(*arguments: Any, **options: Any) -> PersonaDocument:
+    def slow(*arguments: Any, **options: Any) -> YamlDocument:
         begun.set()
         assert goes_on.wait(60)
         return save(*arguments, **options)

@@ -18,7 +18,6 @@ from rolellm_agents.transcript import Transcript
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.scene.ensemble import Ensemble
 from rolellm_graphs.scene.stage import Stage
-from rolellm_tui import staging
 from rolellm_tui.app import RoleApp
 from rolellm_tui.screens.scene import SceneScreen
 from rolellm_tui.screens.scenes import ScenesScreen
@@ -232,7 +231,7 @@ async def test_the_models_of_a_packs_scene_count_after_a_yes(
         made.add(spec)
         return ScriptedChatModel(replies=["Who rows?"])
 
-    monkeypatch.setattr(staging, "get_model", make)
+    monkeypatch.setattr("rolellm_agents.models.presets.using.get_model", make)
     async with RoleApp(no_session, transcript).run_test(size=(120, 40)) as pilot:
         await to_scenes(pilot)
         assert highlighted(pilot) == "a-a-ferry"

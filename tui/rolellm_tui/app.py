@@ -17,7 +17,7 @@ from textual.screen import Screen
 from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.config.foreign_files import keep_agreement
 from rolellm_agents.config.settings import DEFAULT_USER, load_settings, write_settings
-from rolellm_agents.errors import RoleLLMError, TrustError
+from rolellm_agents.errors import RoleLLMError, SettingsError, TrustError
 from rolellm_agents.persona import Persona, load_persona
 from rolellm_agents.persona.editing.lorebook_document import LorebookDocument
 from rolellm_agents.persona.user_persona import current_user_persona
@@ -28,7 +28,7 @@ from rolellm_agents.transcript import ConversationSummary, Transcript
 from rolellm_agents.transcript.upkeep.checking import damage_of
 from rolellm_graphs.scene.stage import Stage, stored_scene
 from rolellm_tui.commands import RoleCommands
-from rolellm_tui.editing import chat_persona_editor, library_persona_editor, lorebook_editor
+from rolellm_tui.editing import chat_persona_editor, library_persona_editor, lorebook_editor, scene_editor
 from rolellm_tui.habits import AppHabits
 from rolellm_tui.notices import notice_sequence, run_notice_command
 from rolellm_tui.places import Place
@@ -379,6 +379,18 @@ class RoleApp(App[RoleLLMError]):
         else:
             self.notify("Open a chat first; a strategy applies to a chat.")
 
+    def use_preset(self, name: str | None) -> None:
+        """Save the preset in the settings, and go on with it."""
+        if "preset" in self._flags:
+            self._complain(SettingsError("--preset sets the preset; start without it to choose another."))
+            return
+        try:
+            write_settings({"preset": name})
+        except RoleLLMError as error:
+            self._complain(error)
+        else:
+            self._take_settings(True)
+
     def action_conversations(self) -> None:
         """Show all conversations."""
         if not isinstance(self.screen, ConversationsScreen):
@@ -551,6 +563,13 @@ class RoleApp(App[RoleLLMError]):
     def on_library_screen_scenes_requested(self, event: LibraryScreen.ScenesRequested) -> None:
         """Show the scenes that can be played."""
         self.push_screen(ScenesScreen(self.transcript))
+
+    def on_scenes_screen_edit_requested(self, event: ScenesScreen.EditRequested) -> None:
+        """Edit a scene's file, or write a new one. The list of scenes reads it again when it comes back."""
+        try:
+            self.push_screen(scene_editor(event.found))
+        except RoleLLMError as error:
+            self._complain(error)
 
     def on_scenes_screen_chosen(self, event: ScenesScreen.Chosen) -> None:
         """Play the chosen scene, resumed unless a new start is requested."""

@@ -12,6 +12,7 @@ from textual.content import Content
 
 from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.models.presets.files import FoundPreset, list_presets
 from rolellm_agents.persona import FoundPersona, list_personas
 from rolellm_agents.prompting.strategies import strategy_names
 from rolellm_agents.text import one_line
@@ -42,6 +43,9 @@ class RoleActions(Protocol):
     def use_strategy(self, name: str) -> None:
         """Use this strategy for answers."""
 
+    def use_preset(self, name: str | None) -> None:
+        """Use this sampler preset for answers; None for the model's own values."""
+
 
 @dataclass(frozen=True)
 class _Command:
@@ -55,13 +59,15 @@ class RoleCommands(Provider):
 
     async def startup(self) -> None:
         """Load data in the background."""
+        self._listed_presets = asyncio.create_task(asyncio.to_thread(lambda: list_presets()[0]))
         self._elsewhere = asyncio.create_task(asyncio.to_thread(_read, self._actions.transcript))
 
     async def shutdown(self) -> None:
         """Cancel the loading."""
-        self._elsewhere.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._elsewhere
+        for task in (self._listed_presets, self._elsewhere):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
     async def discover(self) -> Hits:
         """List the actions of the screen."""
@@ -71,7 +77,11 @@ class RoleCommands(Provider):
     async def search(self, query: str) -> Hits:
         """List all matches."""
         matcher = self.matcher(query)
-        for command in (*self._of_screen(), *self._strategies()):
+        for command in (
+            *self._of_screen(),
+            *self._strategies(),
+            *self._presets(await self._listed_presets),
+        ):
             if hit := _hit(matcher, command):
                 yield hit
         for number, command in enumerate(self._goals(*await self._elsewhere)):
@@ -99,6 +109,15 @@ class RoleCommands(Provider):
         for name in strategy_names():
             run = partial(self._actions.use_strategy, name)
             yield _Command(f"Use strategy {name}", explained(name), run)
+
+    def _presets(self, presets: list[FoundPreset]) -> Iterator[_Command]:
+        for found in presets:
+            about = one_line(found.preset.about or ", ".join(found.preset.active), _ABOUT)
+            run = partial(self._actions.use_preset, found.id)
+            yield _Command(f"Use preset {one_line(found.preset.name)}", about, run)
+        if presets:
+            run = partial(self._actions.use_preset, None)
+            yield _Command("Use no preset", "The values of the model and of the settings.", run)
 
     def _goals(
         self, cast_: tuple[FoundPersona, ...], conversations: list[ConversationSummary]

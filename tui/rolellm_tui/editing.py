@@ -1,4 +1,4 @@
-"""Open editors of personas and lorebooks, with the model and the chat that they are tried with."""
+"""Open editors of personas, lorebooks and scenes, with the model and the chat that they are tried with."""
 
 from pathlib import Path
 
@@ -9,12 +9,15 @@ from rolellm_agents.persona.editing.document import new_document, open_document
 from rolellm_agents.persona.editing.lorebook_document import LorebookDocument
 from rolellm_agents.persona.user_persona import current_user_persona
 from rolellm_agents.prompting.default_strategy import default_strategy
+from rolellm_agents.scene.editing.document import new_scene, open_scene
+from rolellm_agents.scene.loading import FoundScene
 from rolellm_agents.transcript.message import USER
 from rolellm_graphs.chat.answer import as_langchain, lore_so_far
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.chat.summary import covered_exchanges
 from rolellm_tui.screens.lorebook_editor import LorebookEditorScreen
 from rolellm_tui.screens.persona_editor import PersonaEditorScreen
+from rolellm_tui.screens.scene_editor import SceneEditorScreen
 from rolellm_tui.widgets.editor.trial import TrialSetting
 
 
@@ -41,6 +44,16 @@ def lorebook_editor(document: LorebookDocument, persona: Persona | None, user: s
     about = current_user_persona(load_settings()).about
     tried_for = persona or Persona(id="someone", name="Someone", description="Someone.")
     return LorebookEditorScreen(document, tried_for, TrialSetting("", user, about_user=about))
+
+
+def scene_editor(found: FoundScene | None) -> SceneEditorScreen:
+    """An editor for a scene, or for a new one, that counts tokens with the model of the settings.
+
+    Raises:
+        RoleLLMError: the file, the settings or the model cannot be used.
+    """
+    setting = TrialSetting("", "", get_model(load_settings().model))
+    return SceneEditorScreen(open_scene(found) if found else new_scene(), setting)
 
 
 def chat_persona_editor(session: Session, path: Path | None) -> PersonaEditorScreen:

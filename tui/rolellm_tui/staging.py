@@ -1,12 +1,16 @@
 """Opening stages, and the default ensemble."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol
 
 from rolellm_agents.config.settings import load_settings
+<<<<<<< HEAD
 from rolellm_agents.errors import MessageError
 from rolellm_agents.models.catalog import get_model
+=======
+from rolellm_agents.models.presets.files import chosen_preset
+from rolellm_agents.models.presets.using import model_maker
+>>>>>>> w-presets
 from rolellm_agents.scene import LoadedScene
 from rolellm_agents.scene.directed import directed
 from rolellm_agents.transcript import Transcript
@@ -57,7 +61,7 @@ def usual_ensemble(scene: LoadedScene) -> Ensemble:
         RoleLLMError: the scene or the settings are invalid.
     """
     settings = load_settings()
-    make = partial(get_model, temperature=settings.temperature, max_tokens=settings.max_tokens)
+    make = model_maker(settings, preset=chosen_preset(settings))
     return Ensemble(scene, usual=settings.model, make=make)
 
 

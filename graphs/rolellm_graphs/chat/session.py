@@ -19,6 +19,7 @@ from rolellm_agents.errors import MessageError, RoleLLMError
 from rolellm_agents.models.context_size import context_size
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import Cancellable, LocalModel, load_model
+from rolellm_agents.models.presets.using import left_out_note
 from rolellm_agents.models.separated import separated
 from rolellm_agents.persona import Persona
 from rolellm_agents.prompting.strategies import Strategy
@@ -127,6 +128,12 @@ class Session(ConversationCursor):
     def strategy(self) -> str:
         """The name of the strategy."""
         return self.voice.strategy
+
+    @property
+    def notice(self) -> str:
+        """What the user should know before the first answer; empty if there is nothing."""
+        told = (self.voice.prompting.note, left_out_note(self.model, self.model_name))
+        return " ".join(filter(None, told))
 
     @property
     def voice_options(self) -> Mapping[str, Any]:

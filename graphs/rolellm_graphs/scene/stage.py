@@ -19,6 +19,7 @@ from rolellm_agents.chat_files.scenes import SCENE
 from rolellm_agents.errors import MessageError, RoleLLMError, SceneError
 from rolellm_agents.models.failures import explain_failure
 from rolellm_agents.models.local import load_model
+from rolellm_agents.models.presets.using import left_out_note
 from rolellm_agents.scene import NARRATOR, LoadedScene, Scene, SceneLine, agreed, cast_scene, line_of
 from rolellm_agents.scene.events import check_present, event_line, join_event, leave_event
 from rolellm_agents.scene.message_kinds import MessageKind
@@ -92,6 +93,13 @@ class Stage(ConversationCursor):
         self._saver = InMemorySaver()
         self._graph = staged_scene_graph(ensemble, checkpointer=self._saver)
         self._stream: GraphStream | None = None
+
+    @property
+    def notice(self) -> str:
+        """What the user should know before the first turn; empty if there is nothing."""
+        voices = {voice.model_name: voice.model for voice in self.ensemble.voices.values()}
+        told = (left_out_note(model, name) for name, model in voices.items())
+        return " ".join(filter(None, told))
 
     @property
     def lines(self) -> list[SceneLine]:

@@ -75,8 +75,21 @@ class ChatLlamaCpp(StreamedChatModel):
     top_k: int = Field(default=40, ge=0)
     top_p: float = Field(default=0.95, gt=0, le=1)
     min_p: float = Field(default=0.05, ge=0, le=1)
+    typical_p: float = Field(default=1, gt=0, le=1)
+    """Locally typical sampling; 1 is off."""
+    top_n_sigma: float = Field(default=0, ge=0)
+    """Keeps tokens within this many standard deviations of the best logit; 0 is off."""
+    xtc_probability: float = Field(default=0, ge=0, le=1)
+    """Probability of excluding the most likely tokens (XTC); 0 is off."""
+    xtc_threshold: float = Field(default=0.1, ge=0, le=1)
+    """With XTC: the probability from which on a token may be excluded; above 0.5 it never is."""
+    dynatemp_range: float = Field(default=0, ge=0)
+    """How far the temperature varies with the entropy, in both directions; 0 is off."""
+    dynatemp_exponent: float = Field(default=1, ge=0)
     repeat_penalty: float = Field(default=1.1, gt=0)
-    """Over the last 128 tokens of the answer; 1 is off."""
+    """Over the last `repeat_last_n` tokens of the answer; 1 is off."""
+    repeat_last_n: int = Field(default=128, ge=0)
+    """The tokens of the answer that the repeat, frequency and presence penalties count."""
     frequency_penalty: float = 0
     presence_penalty: float = 0
     dry_multiplier: float = Field(default=0, ge=0)

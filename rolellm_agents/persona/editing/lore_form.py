@@ -19,7 +19,7 @@ from rolellm_agents.cards.lore.lorebook import (
     read_lorebook,
 )
 from rolellm_agents.cards.values import flag, mapping, text, texts
-from rolellm_agents.persona.editing.form import Data, FormField, ItemList, Path, value_at, with_value
+from rolellm_agents.editing.form import Data, FormField, ItemList, Path, value_at, with_value
 
 EditedFormat = Literal["card", "world"]
 """The formats of lorebooks that can be edited."""
@@ -168,7 +168,7 @@ def _path(kind: EditedFormat, ours: str) -> Path:
 def _place_fields(raw: Data, entry: LoreEntry, kind: EditedFormat) -> Iterator[FormField]:
     positions = tuple((POSITION_LABELS[one], one) for one in POSITIONS)
     place: Path = ("extensions", "position") if kind == "card" else ("position",)
-    yield FormField(place, "Position", "position", entry.position, positions)
+    yield FormField(place, "Position", "choice", entry.position, positions, _with_position)
     yield _number(raw, kind, "depth", "Messages after it, among the last messages", entry.depth)
     roles = tuple((one, number) for number, one in enumerate(ROLES))
     role = ROLES.index(entry.role)
@@ -267,20 +267,18 @@ def _flag(kind: EditedFormat, ours: str, label: str, value: bool) -> FormField:
     return FormField(_path(kind, ours), label, "flag", value)
 
 
-def with_field(data: Data, field: FormField, value: Any) -> Data:
-    """The data with another value of a field.
+def _with_position(data: Data, path: Path, value: Any) -> Data:
+    """The data with another position of an entry.
 
     In a card's entry, SillyTavern's `extensions.position` wins when it is read; so it is written if it is
     there, or if the entry's own `position` has no such value.
     """
-    if field.kind != "position":
-        return with_value(data, field.path, value)
     number = POSITIONS.index(value)
-    if "extensions" not in field.path[-2:]:
-        return with_value(data, field.path, number)
+    if "extensions" not in path[-2:]:
+        return with_value(data, path, number)
     changed = data
     if value in ("before_char", "after_char"):
-        changed = with_value(changed, (*field.path[:-2], "position"), value)
-        if value_at(data, field.path) is None:
+        changed = with_value(changed, (*path[:-2], "position"), value)
+        if value_at(data, path) is None:
             return changed
-    return with_value(changed, field.path, number)
+    return with_value(changed, path, number)

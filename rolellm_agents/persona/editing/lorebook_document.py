@@ -13,13 +13,13 @@ from rolellm_agents.cards.json_text import read_json
 from rolellm_agents.cards.lore.lorebook import lorebook_format, lorebook_place
 from rolellm_agents.cards.values import mapping
 from rolellm_agents.config.paths import user_paths
+from rolellm_agents.editing.drafts import discard_draft
+from rolellm_agents.editing.form import Data, FormRow, value_at
+from rolellm_agents.editing.form import Path as FormPath
+from rolellm_agents.editing.storing import ChangedOnDiskError, make_folder, stored_bytes, unchanged
 from rolellm_agents.errors import PersonaError
 from rolellm_agents.files.atomic_write import write_atomically
-from rolellm_agents.persona.editing.drafts import discard_draft
-from rolellm_agents.persona.editing.form import Data, FormRow, value_at
-from rolellm_agents.persona.editing.form import Path as FormPath
 from rolellm_agents.persona.editing.lore_form import book_list
-from rolellm_agents.persona.editing.storing import ChangedOnDiskError, make_folder, stored_bytes, unchanged
 
 _NEW = {"name": "", "entries": {}}
 
@@ -55,7 +55,8 @@ def open_lorebook(reference: str) -> LorebookDocument:
         reference: a path, or a name. A path with the ending `.json` that does not exist is a new lorebook.
 
     Raises:
-        PersonaError: the file cannot be read, or has a format that cannot be edited.
+        PersonaError: there is no such file, or it has a format that cannot be edited.
+        StorageError: the file cannot be read.
     """
     path = Path(reference).expanduser()
     imported = user_paths().lorebooks / f"{reference}.json"
@@ -114,6 +115,7 @@ def save_lorebook(
     Raises:
         ChangedOnDiskError: the file was changed on disk since it was read, or since the user was warned.
         PersonaError: the data are no valid lorebook, or the file cannot be written.
+        StorageError: the file cannot be read, or another process writes it.
     """
     edited_lorebook(data)
     text = _written(document.text, data)

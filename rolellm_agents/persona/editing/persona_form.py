@@ -5,7 +5,7 @@ from typing import Any
 
 from rolellm_agents.cards.lore.lorebook import DEFAULT_DEPTH, ROLES
 from rolellm_agents.cards.values import mapping
-from rolellm_agents.persona.editing.form import Data, FormField, FormRow, ItemList, Kind, Path, value_at
+from rolellm_agents.editing.form import Data, FormField, FormRow, ItemList, Kind, Path, value_at
 from rolellm_agents.persona.editing.lore_form import book_list
 from rolellm_agents.persona.from_card.conversion import CARD
 

@@ -1,18 +1,16 @@
 """The place in the form that a finding or an error speaks of."""
 
 import re
-from collections.abc import Sequence
 
 from rolellm_agents.cards import Card
 from rolellm_agents.cards.lint.lint import lint
-from rolellm_agents.persona.editing.form import Data, FormRow, Path, value_at
+from rolellm_agents.editing.form import Data, Path, value_at
 from rolellm_agents.persona.editing.persona_form import ABOUT
 from rolellm_agents.persona.lint import PersonaFinding
 
 _NUMBERED = re.compile(r"(question|reply) (\d+)\b")
 _KNOWLEDGE = re.compile(r"knowledge (['\"].*?['\"]) (?:is|says|acts)")
 _LORE_ENTRY = re.compile(r"data\.character_book\.entries\[(\d+)\]((?:\.\w+)*)(?:\[\d+\])?")
-_KEY = re.compile(r"'([a-z_]+)((?:[.\[][\w\]]+)*)'")
 
 
 def place_of_finding(finding: PersonaFinding, data: Data) -> Path:
@@ -29,14 +27,6 @@ def place_of_finding(finding: PersonaFinding, data: Data) -> Path:
         if re.search(rf"\b{key}\b", message):
             return (key,)
     return ("demonstrations",) if "replies" in message else ABOUT
-
-
-def place_of_error(message: str) -> Path | None:
-    """The path that an error of a persona file names; None if it names none."""
-    for found in _KEY.finditer(message):
-        more = re.findall(r"\w+", found[2])
-        return (found[1], *(int(part) if part.isdigit() else part for part in more))
-    return None
 
 
 def lore_findings(data: Data, place: Path) -> list[tuple[str, Path]]:
@@ -58,15 +48,3 @@ def lore_findings(data: Data, place: Path) -> list[tuple[str, Path]]:
             path = (*place, "entries", number, *keys)
             found.append((f"Entry {number + 1}{', ' if keys else ''}{'.'.join(keys)}: {sentence}", path))
     return found
-
-
-def row_at(rows: Sequence[FormRow], place: Path) -> int:
-    """The index of the row that holds a place, or of the row above it."""
-    best, length = 0, 0
-    for index, row in enumerate(rows):
-        is_above = place[: len(row.path)] == row.path or any(
-            field.path == place[: len(field.path)] for field in row.fields
-        )
-        if is_above and len(row.path) > length:
-            best, length = index, len(row.path)
-    return best

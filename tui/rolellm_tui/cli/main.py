@@ -12,7 +12,7 @@ import sys
 import typer
 
 from rolellm_agents.errors import RoleLLMError
-from rolellm_tui.cli import bench, mcp, serve
+from rolellm_tui.cli import bench, mcp, preset, serve
 from rolellm_tui.cli.chat import chat, history, recall, say
 from rolellm_tui.cli.data import app as data
 from rolellm_tui.cli.doctor import doctor
@@ -48,6 +48,7 @@ app.command("recall")(recall.recall)
 app.add_typer(serve.app)
 app.command("mcp")(mcp.mcp)
 app.add_typer(models.app)
+app.add_typer(preset.app)
 app.add_typer(history.app)
 app.add_typer(data.app)
 app.command("train")(train.train)

@@ -48,6 +48,14 @@ TemperatureOption = Annotated[
     float | None,
     typer.Option("--temperature", "-t", min=0, max=5, help="Sampling temperature; 0 decodes greedily."),
 ]
+PresetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        help="A sampler preset: a name from “rolellm preset list”, or a file.",
+        metavar="NAME",
+    ),
+]
 ThinkingOption = Annotated[
     Literal["off", "low", "medium", "high"] | None,
     typer.Option(
@@ -132,6 +140,7 @@ class SessionOptions:
     seed: SeedOption = None
     max_tokens: MaxTokensOption = None
     temperature: TemperatureOption = None
+    preset: PresetOption = None
     thinking: ThinkingOption = None
     lorebook: LorebookOption = None
     recall: RecallOption = None
@@ -152,7 +161,8 @@ def open_session(
         RoleLLMError: an option names something that does not exist or cannot be used.
     """
     from rolellm_agents.config.settings import load_settings
-    from rolellm_agents.models.catalog import get_model
+    from rolellm_agents.models.presets.files import chosen_preset
+    from rolellm_agents.models.presets.using import model_maker
     from rolellm_agents.persona.from_card.files import find_lorebook
     from rolellm_agents.persona.user_persona import current_user_persona
     from rolellm_agents.prompting.default_strategy import default_strategy
@@ -161,17 +171,18 @@ def open_session(
     settings = load_settings()
     user = current_user_persona(settings)
     name = options.model or settings.model
-    chat_model = get_model(
-        name,
-        temperature=settings.temperature if options.temperature is None else options.temperature,
-        max_tokens=options.max_tokens or settings.max_tokens,
+    make = model_maker(
+        settings,
+        preset=chosen_preset(settings, options.preset),
+        temperature=options.temperature,
+        max_tokens=options.max_tokens,
         base_url=options.base_url,
         thinking=options.thinking,
     )
     return Session(
         persona,
         transcript,
-        model=chat_model,
+        model=make(name),
         model_name=name,
         strategy=options.strategy or settings.strategy or default_strategy(name),
         conversation=conversation,
@@ -187,6 +198,7 @@ def open_session(
 _OVERRIDING = {
     "model": ("model", "--model"),
     "strategy": ("strategy", "--strategy"),
+    "preset": ("preset", "--preset"),
     "temperature": ("temperature", "--temperature"),
     "max_tokens": ("max_tokens", "--max-tokens"),
     "recall_method": ("recall", "--recall"),

@@ -145,7 +145,7 @@ class PlainChat:
         persona, messages = self._session.persona, self._session.messages
         for line in lines.opening(persona, self._session.model_name, messages):
             print_text(line)
-        if note := self._session.voice.prompting.note:
+        if note := self._session.notice:
             complain(note)
         try:
             self._own = own_commands()

@@ -227,7 +227,7 @@ class ChatScreen(Screen[None]):
         except RoleLLMError as error:
             self._status.complain(error)
         else:
-            self._status.show_message(self.session.voice.prompting.note)
+            self._status.show_message(self.session.notice)
             self._prompt.read_ahead()
         if self._own_error:
             self._status.complain(self._own_error)

@@ -18,8 +18,10 @@ from textual.worker import Worker
 
 from rolellm_agents.config.settings import load_settings
 from rolellm_agents.errors import RoleLLMError
-from rolellm_agents.models.catalog import PROVIDERS, get_model
+from rolellm_agents.models.catalog import PROVIDERS
 from rolellm_agents.models.names import named_models
+from rolellm_agents.models.presets.files import chosen_preset
+from rolellm_agents.models.presets.using import model_maker
 from rolellm_agents.prompting.strategies import strategy_names
 from rolellm_agents.text import one_line
 from rolellm_agents.transcript.message import USER
@@ -170,9 +172,8 @@ class CompareScreen(Screen[bool]):
         """Open a model with the user's settings. This may load packages and files."""
         if choice.model not in self._models:
             settings = load_settings()
-            self._models[choice.model] = get_model(
-                choice.model, temperature=settings.temperature, max_tokens=settings.max_tokens
-            )
+            make = model_maker(settings, preset=chosen_preset(settings))
+            self._models[choice.model] = make(choice.model)
         return self._session.another_voice(
             strategy=choice.strategy, model=self._models[choice.model], model_name=choice.model
         )

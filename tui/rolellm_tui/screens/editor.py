@@ -14,38 +14,38 @@ from textual.widgets import Input, OptionList, Select, Static
 from textual.widgets.option_list import Option
 from textual.worker import Worker
 
-from rolellm_agents.errors import PersonaError
-from rolellm_agents.persona.editing.drafts import (
+from rolellm_agents.editing.drafts import (
     DraftedDocument,
     discard_draft,
     keep_draft,
     read_draft,
 )
-from rolellm_agents.persona.editing.form import (
+from rolellm_agents.editing.form import (
     Data,
     FormRow,
     Path,
+    with_field,
     with_item,
     with_item_moved,
     without_item,
 )
-from rolellm_agents.persona.editing.history import EditHistory
-from rolellm_agents.persona.editing.lore_form import with_field
-from rolellm_agents.persona.editing.places import row_at
-from rolellm_agents.persona.editing.storing import ChangedOnDiskError
+from rolellm_agents.editing.history import EditHistory
+from rolellm_agents.editing.places import row_at
+from rolellm_agents.editing.storing import ChangedOnDiskError
+from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
 from rolellm_tui.widgets.common.after_typing import after_typing
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.status_line import StatusLine
 from rolellm_tui.widgets.editor.row_form import RowForm
-from rolellm_tui.widgets.editor.trial import FoundPlace, Trial, trial_content
+from rolellm_tui.widgets.editor.trial import FoundPlace, Trial
 
 _Document = TypeVar("_Document", bound=DraftedDocument)
 _Result = TypeVar("_Result")
 
 _PAUSE = 0.3
-"""Seconds without a change before the persona is tried."""
+"""Seconds without a change before the data are tried."""
 _DRAFT_SECONDS = 2.0
 """Seconds between drafts."""
 
@@ -84,6 +84,9 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
 
     unnamed = "New"
     """The title of a document without a name."""
+    tries_lines = True
+    """Whether the data are tried with a line."""
+    line_hint = "A line to try; empty for the chat's last line"
 
     def __init__(self, document: _Document) -> None:
         """Create the editor of a document."""
@@ -118,7 +121,7 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
         """Save data. This runs in a thread.
 
         Raises:
-            PersonaError: the data are not valid, or the file cannot be written.
+            RoleLLMError: the data are not valid, or the file cannot be written.
         """
 
     def opening_message(self) -> str:
@@ -132,9 +135,9 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
             yield OptionList(id="outline", markup=False)
             yield RowForm(id="form")
             with Vertical(id="preview"):
-                yield Input(
-                    placeholder="A line to try; empty for the chat's last line", id="line", compact=True
-                )
+                line = Input(placeholder=self.line_hint, id="line", compact=True)
+                line.display = self.tries_lines
+                yield line
                 with VerticalScroll(id="trial-scroll"):
                     yield Static(id="trial", markup=False)
         findings = OptionList(id="findings", markup=False)
@@ -161,7 +164,7 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
     def on_unmount(self) -> None:
         """Keep changes when the app ends with the editor open."""
         if self._is_changed and not self._has_left:
-            with suppress(PersonaError):
+            with suppress(RoleLLMError):
                 keep_draft(self._document, self._data)
 
     # The form
@@ -312,9 +315,13 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
         event.stop()
         self._try()
 
+    def try_again(self) -> None:
+        """Try the data, after something else that the trial depends on has changed."""
+        self._try()
+
     @work(group="trial", exclusive=True, exit_on_error=False)
     async def _try(self) -> None:
-        """Check the persona and compose its prompt, after a pause in typing."""
+        """Try the data, after a pause in typing."""
         await asyncio.sleep(_PAUSE)
         line = self.query_one("#line", Input).value
         trial = await asyncio.to_thread(self.tried, self._data, line)
@@ -324,7 +331,7 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
             [Option(plain(f"{'✗' if one.is_error else '·'} {one.message}")) for one in trial.found]
         )
         findings.display = bool(trial.found)
-        self.query_one("#trial", Static).update(trial_content(trial))
+        self.query_one("#trial", Static).update(trial.shown)
         self.query_one("#tokens", Static).update(plain(trial.total))
 
     @on(OptionList.OptionSelected, "#findings")
@@ -342,7 +349,7 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
         """Show the prompt in place of the form, and back."""
         self.toggle_class("preview-open")
         is_open = self.has_class("preview-open")
-        (self.query_one("#line") if is_open else self._outline).focus()
+        (self.query_one("#line") if is_open and self.tries_lines else self._outline).focus()
 
     # Saving and leaving
 
@@ -359,7 +366,7 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
                     await asyncio.to_thread(discard_draft, self._document)
                 else:
                     await asyncio.to_thread(keep_draft, self._document, data)
-            except PersonaError as error:
+            except RoleLLMError as error:
                 self._complain(error)
             self._drafted = data
 
@@ -385,7 +392,7 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
             self._warned = error
             self._complain(error)
             return
-        except PersonaError as error:
+        except RoleLLMError as error:
             self._complain(error)
             return
         self._document, self._result, self._saved_data = document, result, document.data
@@ -413,14 +420,14 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
             self._has_left = True
             try:
                 await asyncio.to_thread(discard_draft, self._document)
-            except PersonaError as error:
+            except RoleLLMError as error:
                 self.notify(plain(str(error)), severity="error", markup=False)
             self.dismiss(self._result)
 
     def _say(self, text: str) -> None:
         self.query_one("#status", StatusLine).show_message(text)
 
-    def _complain(self, error: PersonaError | str) -> None:
+    def _complain(self, error: RoleLLMError | str) -> None:
         self.query_one("#status", StatusLine).complain(error)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:

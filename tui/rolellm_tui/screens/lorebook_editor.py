@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from rolellm_agents.cards.values import text
+from rolellm_agents.editing.form import Data, FormRow, value_at
+from rolellm_agents.editing.storing import ChangedOnDiskError
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.editing.form import Data, FormRow, value_at
 from rolellm_agents.persona.editing.lorebook_document import (
     LorebookDocument,
     lorebook_rows,
     save_lorebook,
 )
-from rolellm_agents.persona.editing.storing import ChangedOnDiskError
 from rolellm_tui.screens.editor import EditorScreen
 from rolellm_tui.widgets.editor.lore_trial import try_lorebook
 from rolellm_tui.widgets.editor.trial import Trial, TrialSetting

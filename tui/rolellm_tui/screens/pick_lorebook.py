@@ -12,7 +12,7 @@ from textual.widgets.option_list import Option
 from textual.worker import Worker
 
 from rolellm_agents.config.paths import user_paths
-from rolellm_agents.errors import PersonaError
+from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona.editing.lorebook_document import LorebookDocument, open_lorebook
 from rolellm_agents.text import plain
 from rolellm_tui.widgets.common.failures import failure_text
@@ -87,14 +87,14 @@ class PickLorebookScreen(ModalScreen[LorebookDocument | None]):
     async def _open(self, reference: str) -> None:
         try:
             self.dismiss(await asyncio.to_thread(open_lorebook, reference))
-        except PersonaError as error:
+        except RoleLLMError as error:
             self._complain(error)
 
     def action_leave(self) -> None:
         """Cancel."""
         self.dismiss(None)
 
-    def _complain(self, error: PersonaError | str) -> None:
+    def _complain(self, error: RoleLLMError | str) -> None:
         self.query_one(Complaint).complain(error)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:

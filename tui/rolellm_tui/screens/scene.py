@@ -150,7 +150,7 @@ class SceneScreen(Screen[None]):
         except RoleLLMError as error:
             self._status.complain(error)
         else:
-            self._status.show_message("")
+            self._status.show_message(self._stage.notice)
 
     @property
     def _text(self) -> SceneText:

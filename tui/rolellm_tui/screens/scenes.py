@@ -14,6 +14,7 @@ from textual.widgets import Header, OptionList, Static
 from textual.worker import Worker
 
 from rolellm_agents.errors import RoleLLMError
+from rolellm_agents.scene.loading import FoundScene
 from rolellm_agents.text import one_line, plain
 from rolellm_agents.transcript import Transcript
 from rolellm_tui.widgets.common.drawn_lines import MUTED
@@ -35,6 +36,8 @@ class ScenesScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
     BINDINGS = [
         Binding("n", "begin", "New", id="scenes.new", tooltip="Restart the scene."),
+        Binding("f8,f11", "edit", "Edit", id="scenes.edit", tooltip="Edit this scene's file."),
+        Binding("f9", "write", "Write", id="scenes.write", tooltip="Write a new scene."),
         Binding("escape", "leave", "Back", id="scenes.leave", tooltip="Back."),
     ]
 
@@ -45,6 +48,12 @@ class ScenesScreen(Screen[None]):
         offered: OfferedScene
         new: bool
         """Restart it instead of resuming."""
+
+    @dataclass
+    class EditRequested(Message):
+        """The user edits a scene, or writes a new one."""
+
+        found: FoundScene | None
 
     def __init__(self, transcript: Transcript) -> None:
         """Show all scenes, with their last conversation in `transcript`."""
@@ -80,7 +89,7 @@ class ScenesScreen(Screen[None]):
         if notes:
             self._status.complain(notes[0] if len(notes) == 1 else f"{notes[0]} And {len(notes) - 1} more.")
         elif not offered:
-            self._status.show_message("There are no scenes; put a scene file into your scenes folder.")
+            self._status.show_message("There are no scenes; F9 writes one.")
 
     @on(OptionList.OptionHighlighted, "#scenes")
     def _look(self) -> None:
@@ -99,6 +108,15 @@ class ScenesScreen(Screen[None]):
     def _choose(self, *, new: bool) -> None:
         if offered := self.query_one(SceneList).scene:
             self.post_message(self.Chosen(offered, new))
+
+    def action_edit(self) -> None:
+        """Edit the highlighted scene."""
+        if offered := self.query_one(SceneList).scene:
+            self.post_message(self.EditRequested(offered.found))
+
+    def action_write(self) -> None:
+        """Write a new scene."""
+        self.post_message(self.EditRequested(None))
 
     def action_leave(self) -> None:
         """Go back."""

@@ -22,12 +22,15 @@ from rolellm_agents.config.settings import (
     write_settings,
 )
 from rolellm_agents.errors import RoleLLMError, SettingsError
+from rolellm_agents.models.presets.editing import names_preset
+from rolellm_agents.models.presets.files import FoundPreset, list_presets, set_by_preset
 from rolellm_agents.persona.user_persona import UserPersona, list_user_personas
 from rolellm_agents.plugins import plugin_version
 from rolellm_agents.prompting.strategies import strategy_names
 from rolellm_agents.recall import method_names
 from rolellm_agents.recall.embeddings import get_embeddings
 from rolellm_agents.text import did_you_mean, one_line
+from rolellm_tui.screens.presets import PresetsScreen
 from rolellm_tui.screens.start_with import explained, models_to_offer
 from rolellm_tui.screens.user_personas import UserPersonasScreen
 from rolellm_tui.widgets.common.failures import failure_text
@@ -65,6 +68,7 @@ class _SettingsData:
     """Overridden settings, which cannot be changed here."""
     models: tuple[str, ...]
     user_personas: tuple[UserPersona, ...]
+    presets: tuple[FoundPreset, ...]
     notes: tuple[str, ...]
     """One sentence for each file or part of it that could not be read."""
 
@@ -79,6 +83,7 @@ class SettingsScreen(Screen[bool]):
     CSS_PATH = "settings.tcss"
     BINDINGS = [
         Binding("f4", "you", "You", id="settings.you", tooltip="User personas: add, edit, remove."),
+        Binding("f5", "presets", "Presets", id="settings.presets", tooltip="Sampler presets: add, edit."),
         Binding("ctrl+z", "undo", "Undo", id="settings.undo", tooltip="Undo the last change."),
         Binding("escape", "leave", "Back", id="settings.leave", tooltip="Back."),
     ]
@@ -134,6 +139,7 @@ class SettingsScreen(Screen[bool]):
         )
         strategies = {name: name for name in strategy_names()}
         yield ChosenSetting("strategy", "Strategy", choices=strategies, unset="the model's default")
+        yield ChosenSetting("preset", "Preset", choices={}, unset="none")
         own = "the model's default"
         yield TypedSetting("temperature", "Temperature", "0 decodes greedily.", unset=own)
         yield TypedSetting("max_tokens", "Longest answer", "In tokens.", unset=own)
@@ -190,6 +196,7 @@ class SettingsScreen(Screen[bool]):
         """Show the current values."""
         user_persona = self.query_one("#you", ChosenSetting)
         user_persona.offer({persona.id: persona.name for persona in data.user_personas})
+        self.query_one("#preset", ChosenSetting).offer({one.id: one.preset.name for one in data.presets})
         for row in self.query(Setting):
             override = data.given.get(row.setting)
             row.show(
@@ -207,6 +214,8 @@ class SettingsScreen(Screen[bool]):
                 return "The strategy the model was tuned with, or few-shot-dialogue."
             case "strategy":
                 return explained(str(value))
+            case "preset":
+                return _preset_hint(data)
             case "you" if value:
                 description = next(
                     (persona.about for persona in data.user_personas if persona.id == value), ""
@@ -263,7 +272,7 @@ class SettingsScreen(Screen[bool]):
         match action:
             case "undo":
                 return bool(self._undo)
-            case "you":
+            case "you" | "presets":
                 return self._data is not None
             case _:
                 return True
@@ -286,6 +295,20 @@ class SettingsScreen(Screen[bool]):
             return
         override = self._data.given.get("you")
         screen = UserPersonasScreen(str(self._data.value("you")), given_by=override.by if override else "")
+        if await self.app.push_screen_wait(screen):
+            await self._refresh_after_change("Saved.")
+
+    @work(group="you", exclusive=True, exit_on_error=False)
+    async def action_presets(self) -> None:
+        """Open the presets."""
+        if self._data is None:
+            return
+        override, present = self._data.given.get("preset"), self._data.value("preset")
+        screen = PresetsScreen(
+            str(self._data.value("model")),
+            str(present) if present else None,
+            given_by=override.by if override else "",
+        )
         if await self.app.push_screen_wait(screen):
             await self._refresh_after_change("Saved.")
 
@@ -333,12 +356,39 @@ def _read_data(flags: Mapping[str, Override]) -> _SettingsData:
         models += models_to_offer()
     except RoleLLMError as error:
         notes.append(str(error))
+    given = {**overrides, **flags}
+    presets, invalid_presets = list_presets()
+    notes += invalid_presets
+    try:
+        by_preset = set_by_preset(given["preset"].value if "preset" in given else settings.preset)
+        overrides |= {
+            name: Override(f"the preset {one}", value) for name, (one, value) in by_preset.items()
+        }
+    except RoleLLMError as error:
+        notes.append(str(error))
     try:
         found, invalid = list_user_personas()
         notes += invalid
     except RoleLLMError as error:
         notes.append(str(error))
-    return _SettingsData(settings, {**overrides, **flags}, tuple(models), tuple(found), notes=tuple(notes))
+    return _SettingsData(
+        settings,
+        {**overrides, **flags},
+        tuple(models),
+        tuple(found),
+        tuple(presets),
+        notes=tuple(notes),
+    )
+
+
+def _preset_hint(data: _SettingsData) -> str:
+    """What the present preset is for, or how presets are made."""
+    present = data.value("preset")
+    found = next((one for one in data.presets if names_preset(str(present), one)), None)
+    if found is None:
+        return "F5 saves the present values as a preset, edits and imports presets."
+    values = ", ".join(f"{name} {value}" for name, value in found.preset.active.items())
+    return one_line(found.preset.about or values, 200) or "It sets no value."
 
 
 def _check(name: str, value: object) -> None:

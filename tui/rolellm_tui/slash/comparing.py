@@ -1,7 +1,8 @@
 """The voices that `/compare` names."""
 
 from rolellm_agents.config.settings import load_settings
-from rolellm_agents.models.catalog import get_model
+from rolellm_agents.models.presets.files import chosen_preset
+from rolellm_agents.models.presets.using import model_maker
 from rolellm_agents.prompting.strategies import strategy_names
 from rolellm_graphs.chat.session import Session
 from rolellm_graphs.chat.voice import Voice
@@ -27,11 +28,12 @@ def voices_to_compare(session: Session, names: str) -> list[Voice]:
         RoleLLMError: there is no such model, or it cannot be opened.
     """
     settings = load_settings()
+    make = model_maker(settings, preset=chosen_preset(settings))
 
     def opened(strategy: str, model: str) -> Voice:
         if model == session.model_name:
             return session.another_voice(strategy=strategy)
-        other = get_model(model, temperature=settings.temperature, max_tokens=settings.max_tokens)
+        other = make(model)
         return session.another_voice(strategy=strategy, model=other, model_name=model)
 
     return [opened(strategy, model) for strategy, model in named_voices(session, names)]

@@ -9,6 +9,7 @@ from rolellm_agents.config.settings import (
     write_settings,
 )
 from rolellm_agents.errors import RoleLLMError, SettingsError
+from rolellm_agents.models.presets.files import find_preset, set_by_preset
 from rolellm_agents.persona.user_persona import find_user_persona
 from rolellm_tui.slash.commands import DEFAULT
 
@@ -33,6 +34,8 @@ def read_change(text: str) -> tuple[str, object]:
     value = check_setting(name, given) if given.casefold() != DEFAULT else None
     if name == "you" and value:
         find_user_persona(str(value))
+    if name == "preset" and value:
+        find_preset(str(value))
     return name, value
 
 
@@ -53,6 +56,10 @@ def change_setting(
     name, value = read_change(text)
     if by := {**given_by_environment(), **(overridden or {})}.get(name):
         raise SettingsError(f"{by} overrides the setting {name}; leave it out and start again.")
+    if set_here := set_by_preset(load_settings().preset).get(name):
+        raise SettingsError(
+            f"The preset {set_here[0]} overrides the setting {name}; change the preset, or choose none."
+        )
     before = write_settings({name: value})
     try:
         apply(name)

@@ -15,7 +15,6 @@ from rolellm_agents.models.llamacpp.bindings import llama_cpp
 from rolellm_agents.models.llamacpp.engine.constraint import Constraint
 from rolellm_agents.models.llamacpp.model import LlamaModel
 
-_REPEAT_WINDOW = 128
 _DRY_WINDOW = 1024
 _DRY_BREAKERS = (b"\n", b":", b'"', b"*")
 """Texts that end a phrase for DRY, as its author proposes."""
@@ -31,7 +30,18 @@ class Sampling:
     top_k: int = 40
     top_p: float = 0.95
     min_p: float = 0.05
+    typical_p: float = 1.0
+    top_n_sigma: float = 0.0
+    """Standard deviations below the best logit within which tokens are kept; 0 is off."""
+    xtc_probability: float = 0.0
+    """Probability of excluding all but the least likely of the tokens above `xtc_threshold`; 0 is off."""
+    xtc_threshold: float = 0.1
+    dynatemp_range: float = 0.0
+    """The temperature varies by this much in both directions with the entropy; 0 is off."""
+    dynatemp_exponent: float = 1.0
     repeat_penalty: float = 1.0
+    repeat_last_n: int = 128
+    """The tokens of the answer that the three penalties count."""
     frequency_penalty: float = 0.0
     presence_penalty: float = 0.0
     dry_multiplier: float = 0.0
@@ -135,7 +145,7 @@ def _steps(model: LlamaModel, sampling: Sampling, prompt: Sequence[int]) -> list
         steps.append(
             llama_cpp.llama_sampler_init_penalties(
                 model.n_vocabulary,
-                _REPEAT_WINDOW,
+                sampling.repeat_last_n,
                 sampling.repeat_penalty,
                 sampling.frequency_penalty,
                 sampling.presence_penalty,
@@ -147,12 +157,37 @@ def _steps(model: LlamaModel, sampling: Sampling, prompt: Sequence[int]) -> list
         return [*steps, llama_cpp.llama_sampler_init_greedy()]
     return [
         *steps,
-        llama_cpp.llama_sampler_init_top_k(sampling.top_k),
-        llama_cpp.llama_sampler_init_top_p(sampling.top_p, 1),
-        llama_cpp.llama_sampler_init_min_p(sampling.min_p, 1),
-        llama_cpp.llama_sampler_init_temp(sampling.temperature),
+        *_cuts(sampling),
+        _temperature(sampling),
         llama_cpp.llama_sampler_init_dist(sampling.seed),
     ]
+
+
+def _cuts(sampling: Sampling) -> list[Any]:
+    """The samplers that remove tokens, in llama.cpp's own order."""
+    steps = []
+    if sampling.top_n_sigma > 0:
+        steps.append(llama_cpp.llama_sampler_init_top_n_sigma(sampling.top_n_sigma))
+    steps.append(llama_cpp.llama_sampler_init_top_k(sampling.top_k))
+    if sampling.typical_p < 1:
+        steps.append(llama_cpp.llama_sampler_init_typical(sampling.typical_p, 1))
+    steps.append(llama_cpp.llama_sampler_init_top_p(sampling.top_p, 1))
+    steps.append(llama_cpp.llama_sampler_init_min_p(sampling.min_p, 1))
+    if sampling.xtc_probability > 0:
+        steps.append(
+            llama_cpp.llama_sampler_init_xtc(
+                sampling.xtc_probability, sampling.xtc_threshold, 1, sampling.seed
+            )
+        )
+    return steps
+
+
+def _temperature(sampling: Sampling) -> Any:
+    if sampling.dynatemp_range > 0:
+        return llama_cpp.llama_sampler_init_temp_ext(
+            sampling.temperature, sampling.dynatemp_range, sampling.dynatemp_exponent
+        )
+    return llama_cpp.llama_sampler_init_temp(sampling.temperature)
 
 
 def _dry(model: LlamaModel, sampling: Sampling, prompt: Sequence[int]) -> Any:

@@ -124,6 +124,7 @@ def chat(
                 strategy=options.strategy,
                 max_tokens=options.max_tokens,
                 temperature=options.temperature,
+                preset=options.preset,
                 thinking=options.thinking,
             )
             cast = partial(open_ensemble, options=scene_options)

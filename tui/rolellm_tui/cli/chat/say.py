@@ -91,7 +91,7 @@ def say(
                 overridden=overriding_flags(options),
             )
             return
-        if note := session.voice.prompting.note:
+        if note := session.notice:
             complain(note)
         answer = run(exchange(session, line, show=not as_json))
         if as_json and answer:

@@ -43,7 +43,7 @@ def import_(
 ) -> None:
     """Import character cards (V1, V2 and V3 in JSON, PNG, APNG and CharX) and lorebooks.
 
-    Quick Reply sets of SillyTavern become commands in your commands.yaml.
+    Quick Reply sets of SillyTavern become commands in your commands.yaml, its sampler presets become yours.
     Also reads Voxta packages, Pygmalion, Agnai and CharacterGLM, and lorebooks without a character
     (SillyTavern's world info, Agnai, RisuAI, NovelAI). Imports are lossless and use no network.
 
@@ -54,18 +54,28 @@ def import_(
     """
     from rolellm_agents.config.paths import user_paths
     from rolellm_agents.errors import PersonaError
+    from rolellm_agents.models.presets.importing import preset_files
     from rolellm_agents.persona.from_card.files import card_files
+    from rolellm_tui.cli.preset import add_presets, tell_added
     from rolellm_tui.slash.quick_reply_sets import quick_reply_sets
 
     sets = quick_reply_sets(source.expanduser())
+    presets = preset_files(source.expanduser())
     personas, lorebooks = (to, to / "lorebooks") if to else (user_paths().personas, user_paths().lorebooks)
-    files = [file for file in card_files(source.expanduser()) if file not in sets]
-    if not files and not sets:
+    files = [file for file in card_files(source.expanduser()) if file not in (*sets, *presets)]
+    if not files and not sets and not presets:
         raise PersonaError(f"There is no card in {source}; name a card, or a folder of cards.")
     imported, refused = _import_all(files, personas, lorebooks, force=force)
     commands = _import_sets(sets)
+    added = add_presets(presets, force=force)
     if as_json:
-        print_json([*map(_imported_as_json, imported), *({"command": name} for name in commands)])
+        print_json(
+            [
+                *map(_imported_as_json, imported),
+                *({"command": name} for name in commands),
+                *({"preset": one.found.id, "notes": list(one.notes)} for one in added),
+            ]
+        )
     else:
         if sets:
             print_text(f"Imported {len(commands)} commands into {user_paths().commands_file}.")
@@ -74,6 +84,8 @@ def import_(
             print_text(f"{one.id}: {one.name} ({one.kind}{lore})\n  {one.path}")
             for note in one.notes:
                 print_text(f"  {note}")
+        for preset in added:
+            tell_added(preset)
     for sentence in refused:
         complain(sentence)
     if refused:

@@ -13,7 +13,7 @@ from rolellm_tui.cli.scene.options import (
     SceneArgument,
     default_model,
     head_of_file,
-    model_maker,
+    maker_with,
     unattended,
 )
 from rolellm_tui.cli.scene.trust import TrustOption, with_models_that_count
@@ -84,7 +84,7 @@ def lab(
             run_lab(
                 request,
                 folder,
-                make=model_maker(base_url, max_tokens, temperature),
+                make=maker_with(base_url, max_tokens, temperature),
                 on_progress=progress,
                 on_run=lambda model, seed, stage, played: _write_run(
                     folder / f"{specs.index(model) + 1}-{_file_stem(model)}-{seed}.jsonl",

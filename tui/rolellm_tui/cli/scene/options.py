@@ -1,8 +1,12 @@
 """Options that the scene commands share, and the ensemble that they build."""
 
 from dataclasses import dataclass
+<<<<<<< HEAD
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
+=======
+from typing import TYPE_CHECKING, Annotated, Any
+>>>>>>> w-presets
 
 import typer
 
@@ -10,6 +14,7 @@ from rolellm_tui.cli.options import (
     BaseUrlOption,
     MaxTokensOption,
     ModelOption,
+    PresetOption,
     StrategyOption,
     TemperatureOption,
     ThinkingOption,
@@ -57,22 +62,34 @@ class SceneOptions:
     director: DirectorOption = None
     max_tokens: MaxTokensOption = None
     temperature: TemperatureOption = None
+    preset: PresetOption = None
     thinking: ThinkingOption = None
     trust_file_models: TrustOption = False
 
 
-def model_maker(
-    base_url: str | None, max_tokens: int | None, temperature: float | None, thinking: str | None = None
+def maker_with(
+    base_url: str | None,
+    max_tokens: int | None,
+    temperature: float | None,
+    *,
+    preset: str | None = None,
+    thinking: str | None = None,
 ) -> "Callable[..., BaseChatModel]":
-    """A function from model spec to model, with these options and the user's settings as defaults."""
+    """A function from model spec to model, with these options and the user's settings as defaults.
+
+    Raises:
+        SettingsError: there is no such preset, or the settings are invalid.
+    """
     from rolellm_agents.config.settings import load_settings
-    from rolellm_agents.models.catalog import get_model
+    from rolellm_agents.models.presets.files import chosen_preset
+    from rolellm_agents.models.presets.using import model_maker
 
     settings = load_settings()
-    return partial(
-        get_model,
-        temperature=settings.temperature if temperature is None else temperature,
-        max_tokens=max_tokens or settings.max_tokens,
+    return model_maker(
+        settings,
+        preset=chosen_preset(settings, preset),
+        temperature=temperature,
+        max_tokens=max_tokens,
         base_url=base_url,
         thinking=thinking,
     )
@@ -94,7 +111,13 @@ def open_ensemble(loaded: "LoadedScene", options: SceneOptions) -> "Ensemble":
         usual=load_settings().model,
         models=_by_seat(loaded, options.seat_model or []),
         strategy=options.strategy,
-        make=model_maker(options.base_url, options.max_tokens, options.temperature, options.thinking),
+        make=maker_with(
+            options.base_url,
+            options.max_tokens,
+            options.temperature,
+            preset=options.preset,
+            thinking=options.thinking,
+        ),
     )
 
 

@@ -13,7 +13,7 @@ from rolellm_tui.cli.options import (
     ModelOption,
     TemperatureOption,
 )
-from rolellm_tui.cli.scene.options import model_maker, without_replay_fields
+from rolellm_tui.cli.scene.options import maker_with, without_replay_fields
 from rolellm_tui.cli.scene.trust import TrustOption, record_with_models_that_count
 from rolellm_tui.output import complain, print_json, print_table, print_text
 
@@ -64,7 +64,7 @@ def replay(
     if live and not model:
         record = record_with_models_that_count(record, trust=trust_file_models)
     if model or live:
-        ensemble = live_ensemble(record, model, model_maker(base_url, max_tokens, temperature))
+        ensemble = live_ensemble(record, model, maker_with(base_url, max_tokens, temperature))
     else:
         ensemble = TapedEnsemble(record)
     result = asyncio.run(play_again(record, ensemble))

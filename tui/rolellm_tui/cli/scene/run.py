@@ -75,6 +75,8 @@ def run(
         open_transcript() if keep else Transcript(None) as transcript,
     ):
         stage = Stage(ensemble, transcript, seed=seed, persons=())
+        if stage.notice:
+            complain(stage.notice)
         if out is not None:
             _open_file(
                 out, stage, head_of_file(stage, default_model(loaded, options.model)), overwrite=force

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, BaseMessage, messages_to_dict
 
 from rolellm_agents.cards import Activation
+from rolellm_agents.editing.form import Data
+from rolellm_agents.editing.places import place_of_error
+from rolellm_agents.editing.yaml_document import YamlDocument
 from rolellm_agents.errors import PersonaError, RoleLLMError
 from rolellm_agents.persona import Persona
-from rolellm_agents.persona.editing.document import PersonaDocument, edited_persona
-from rolellm_agents.persona.editing.form import Data
+from rolellm_agents.persona.editing.document import edited_persona
 from rolellm_agents.persona.editing.persona_form import LOREBOOK
-from rolellm_agents.persona.editing.places import lore_findings, place_of_error, place_of_finding
+from rolellm_agents.persona.editing.places import lore_findings, place_of_finding
 from rolellm_agents.persona.from_card.conversion import with_macros
 from rolellm_agents.persona.lint import check_personas
 from rolellm_agents.prompting.composer import Prompting
@@ -22,17 +24,21 @@ from rolellm_tui.widgets.editor.trial import (
     TrialSetting,
     lore_lines,
     lore_total,
+    not_yet,
+    prompt_content,
     tokens_line,
+    without_path,
 )
 from rolellm_tui.widgets.inspector.prompt_tokens import counted
 
 
-def try_persona(document: PersonaDocument, data: Data, setting: TrialSetting, line: str) -> Trial:
+def try_persona(document: YamlDocument, data: Data, setting: TrialSetting, line: str) -> Trial:
     """Check a persona and compose its prompt. This may load a local model."""
     try:
         persona = edited_persona(document, data).persona
     except PersonaError as error:
-        return Trial((FoundPlace(_without_path(error, document), place_of_error(str(error)), True),))
+        problem = FoundPlace(without_path(error, document), place_of_error(str(error)), True)
+        return Trial((problem,), not_yet("persona"))
     found = (
         *(
             FoundPlace(finding.message, place_of_finding(finding, data))
@@ -44,15 +50,11 @@ def try_persona(document: PersonaDocument, data: Data, setting: TrialSetting, li
         parts, lore = _prompt(with_macros(persona, setting.user), setting, line or setting.line)
         tokens = counted(parts, (), setting.model)
     except RoleLLMError as error:
-        return Trial((FoundPlace(str(error), None, True), *found))
+        return Trial((FoundPlace(str(error), None, True), *found), not_yet("persona"))
     total = tokens_line(tokens)
     if lore:
         total = f"{total} · {lore_total(lore)}"
-    return Trial(found, parts, tokens, lore_lines(lore) if lore else (), total)
-
-
-def _without_path(error: PersonaError, document: PersonaDocument) -> str:
-    return str(error).removeprefix(str(document.path)).lstrip(", ")
+    return Trial(found, prompt_content(parts, tokens, lore_lines(lore) if lore else ()), total)
 
 
 def _prompt(

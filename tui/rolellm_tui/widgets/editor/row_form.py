@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Checkbox, Input, Select, Static, TextArea
 
-from rolellm_agents.persona.editing.form import FormField, FormRow, Path
+from rolellm_agents.editing.form import FormField, FormRow, Path
 from rolellm_agents.text import plain
 from rolellm_tui.widgets.editor.flag_box import FlagBox
 
@@ -97,7 +97,7 @@ def _widget(field: FormField) -> Widget:
     value = field.value
     if field.kind == "flag":
         return FlagBox(field.label, bool(value))
-    if field.kind in ("choice", "position"):
+    if field.kind == "choice":
         options = [(plain(label), index) for index, (label, _) in enumerate(field.choices)]
         return Select(options, value=_chosen(field), allow_blank=False, compact=True)
     if field.kind in ("text", "words"):
@@ -121,7 +121,7 @@ def _content(widget: Widget) -> Any:
 
 
 def _value(field: FormField, content: Any) -> Any:
-    if field.kind in ("choice", "position"):
+    if field.kind == "choice":
         return field.choices[content][1]
     if field.kind == "words":
         return [line.strip() for line in content.split("\n") if line.strip()]

@@ -9,7 +9,9 @@ from langchain_core.messages import BaseMessage
 from textual.content import Content
 
 from rolellm_agents.cards import Activation, Lorebook, LoreSettings
-from rolellm_agents.persona.editing.form import Path
+from rolellm_agents.editing.form import Path
+from rolellm_agents.editing.yaml_document import YamlDocument
+from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.persona.editing.lore_form import POSITION_LABELS
 from rolellm_agents.prompting.strategies import Strategy
 from rolellm_agents.recall import Passage, RecallOptions, recalled_lore
@@ -49,23 +51,21 @@ class TrialSetting:
 
 @dataclass(frozen=True)
 class FoundPlace:
-    """A sentence about the persona, and the place of the form that it speaks of."""
+    """A sentence about what is edited, and the place of the form that it speaks of."""
 
     message: str
     path: Path | None
-    """None if it does not speak of the persona."""
+    """None if it does not speak of one field."""
     is_error: bool = False
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What the editor shows beside the form."""
+    """What an editor shows beside its form."""
 
     found: tuple[FoundPlace, ...]
-    parts: tuple[PromptPart, ...] = ()
-    tokens: TokenCounts | None = None
-    lore: tuple[str, ...] = ()
-    """Active entries in the order of the prompt with their tokens, then a sentence for each entry."""
+    shown: Content
+    """What is made of the data."""
     total: str = ""
     """The tokens in one line."""
 
@@ -89,17 +89,25 @@ def lore_total(activation: Activation) -> str:
     return f"Lorebook: {used:,} of at most {LoreSettings().budget:,} tokens"
 
 
-def trial_content(trial: Trial) -> Content:
-    """The lorebook's entries and the prompt, as the preview shows them."""
+def without_path(error: RoleLLMError, document: YamlDocument) -> str:
+    """The message of an error without the path of the file, which the editor's title shows."""
+    return str(error).removeprefix(str(document.path)).lstrip(", :")
+
+
+def not_yet(what: str) -> Content:
+    """What stands in place of what is made of data, while they are not valid."""
+    return Content.styled(f"What it makes appears here once the {what} is valid.", _QUIET)
+
+
+def prompt_content(parts: Sequence[PromptPart], tokens: TokenCounts, lore: Sequence[str] = ()) -> Content:
+    """Sentences about the lorebook's entries, then the parts of the prompt with their tokens."""
     pieces: list[Content | tuple[str, str] | str] = []
-    for sentence in trial.lore:
+    for sentence in lore:
         pieces += [plain(sentence), "\n"]
-    if trial.lore:
+    if lore:
         pieces.append("\n")
-    if trial.tokens is None:
-        return Content.assemble(*pieces, ("The prompt appears here once the persona is valid.", _QUIET))
-    for part, tokens in zip(trial.parts, trial.tokens.by_part, strict=True):
-        head = f"{part.title} · {part.role} · {tokens:,} tokens\n"
+    for part, count in zip(parts, tokens.by_part, strict=True):
+        head = f"{part.title} · {part.role} · {count:,} tokens\n"
         pieces += [(head, "bold $text-accent"), plain(part.text), "\n\n"]
     return Content.assemble(*pieces)
 

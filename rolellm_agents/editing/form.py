@@ -6,15 +6,15 @@ values, as in the file; each change returns new data.
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rolellm_agents.text import one_line
 
 Path = tuple[str | int, ...]
 Data = dict[str, Any]
-Kind = Literal["line", "text", "words", "number", "flag", "choice", "position"]
-"""`words` is a list of texts, one on each line; `position` is the place of a lorebook entry."""
+Kind = Literal["line", "text", "words", "number", "flag", "choice"]
+"""`words` is a list of texts, one on each line."""
 _SHOWN = 40
 """Maximum length of the text of a row, in characters."""
 
@@ -29,7 +29,9 @@ class FormField:
     value: Any = None
     """As the prompt uses it: with the default if the file has none."""
     choices: tuple[tuple[str, Any], ...] = ()
-    """Labels and values, for `choice` and `position`."""
+    """Labels and values, for `choice`."""
+    written: "Callable[[Data, Path, Any], Data] | None" = None
+    """Gives the data with another value at the path; None for `with_value`."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,7 @@ class ItemList:
         keys = _keys(items)
         yield FormRow(self.path, f"{self.label} ({len(keys)})", self.head, self)
         for number, key in enumerate(keys, 1):
-            own = tuple(
-                FormField((*self.path, key, *one.path), one.label, one.kind, one.value, one.choices)
-                for one in self.fields(items[key])
-            )
+            own = tuple(replace(one, path=(*self.path, key, *one.path)) for one in self.fields(items[key]))
             yield FormRow((*self.path, key), f"  {number} {_shown(items[key])}", own, self)
 
 
@@ -81,7 +80,7 @@ def _shown(item: Any) -> str:
 
 
 def _texts_of(item: Any) -> Iterator[str]:
-    for key in ("comment", "name", "title", "user", "keys", "key", "content"):
+    for key in ("comment", "name", "title", "user", "keys", "key", "content", "text", "persona", "id"):
         value = item.get(key) if isinstance(item, dict) else None
         if isinstance(value, list):
             value = ", ".join(map(str, value))
@@ -117,8 +116,16 @@ def with_value(data: Data, path: Path, value: Any) -> Data:
     return changed
 
 
+def with_field(data: Data, field: FormField, value: Any) -> Data:
+    """The data with another value of a field."""
+    return (field.written or with_value)(data, field.path, value)
+
+
 _REQUIRED = frozenset(
-    {"name", "description", "user", "reply", "title", "text", "keys", "key", "keysecondary", "content"}
+    {
+        *("name", "description", "user", "reply", "title", "text", "setting", "steps"),
+        *("keys", "key", "keysecondary", "content"),
+    }
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from rolellm_agents.errors import PersonaError
+from rolellm_agents.errors import StorageError
 from rolellm_agents.files.atomic_write import write_atomically
 
 
@@ -38,10 +38,10 @@ def keep_draft(document: DraftedDocument, data: Mapping[str, Any]) -> None:
     """Write unsaved data beside the file.
 
     Raises:
-        PersonaError: the draft cannot be written.
+        StorageError: the draft cannot be written.
     """
     kept = json.dumps({"of": _digest(document), "data": data})
-    write_atomically(_draft(document), kept, PersonaError, private=True)
+    write_atomically(_draft(document), kept, StorageError, private=True)
 
 
 def read_draft(document: DraftedDocument) -> Draft | None:
@@ -64,12 +64,12 @@ def discard_draft(document: DraftedDocument) -> None:
     """Remove the draft.
 
     Raises:
-        PersonaError: the draft cannot be removed.
+        StorageError: the draft cannot be removed.
     """
     try:
         _draft(document).unlink(missing_ok=True)
     except OSError as error:
-        raise PersonaError(f"{_draft(document)} cannot be removed: {error.strerror}.") from error
+        raise StorageError(f"{_draft(document)} cannot be removed: {error.strerror}.") from error
 
 
 def _draft(document: DraftedDocument) -> Path:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from rolellm_agents.persona.editing.form import Data, Path
+from rolellm_agents.editing.form import Data, Path
 
 
 class EditHistory:

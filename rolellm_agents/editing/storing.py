@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rolellm_agents.errors import PersonaError
+from rolellm_agents.errors import StorageError
 from rolellm_agents.files.one_writer import lock_beside, one_writer
 
 
-class ChangedOnDiskError(PersonaError):
+class ChangedOnDiskError(StorageError):
     """The file was changed by another program since it was read."""
 
     def __init__(self, sentence: str, stored: bytes | None) -> None:
@@ -28,9 +28,9 @@ def unchanged(path: Path, stored: bytes | None, warned: ChangedOnDiskError | Non
 
     Raises:
         ChangedOnDiskError: the file has other content.
-        PersonaError: the file cannot be read, or another process holds the lock.
+        StorageError: the file cannot be read, or another process holds the lock.
     """
-    with one_writer(lock_beside(path), path, PersonaError, "save again when it is done", seconds=2):
+    with one_writer(lock_beside(path), path, StorageError, "save again when it is done", seconds=2):
         now = stored_bytes(path)
         if now != stored and (warned is None or now != warned.stored):
             raise ChangedOnDiskError(
@@ -45,23 +45,23 @@ def stored_bytes(path: Path) -> bytes | None:
     """What a file holds; None if it does not exist.
 
     Raises:
-        PersonaError: the file cannot be read.
+        StorageError: the file cannot be read.
     """
     try:
         return path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise PersonaError(f"{path} cannot be read: {error.strerror}.") from error
+        raise StorageError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def make_folder(folder: Path) -> None:
     """Create a folder if it does not exist.
 
     Raises:
-        PersonaError: it cannot be created.
+        StorageError: it cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise PersonaError(f"{folder} cannot be created: {error.strerror}.") from error
+        raise StorageError(f"{folder} cannot be created: {error.strerror}.") from error
