@@ -4,13 +4,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from rolellm_agents.config.settings import load_settings
-<<<<<<< HEAD
 from rolellm_agents.errors import MessageError
-from rolellm_agents.models.catalog import get_model
-=======
 from rolellm_agents.models.presets.files import chosen_preset
 from rolellm_agents.models.presets.using import model_maker
->>>>>>> w-presets
 from rolellm_agents.scene import LoadedScene
 from rolellm_agents.scene.directed import directed
 from rolellm_agents.transcript import Transcript

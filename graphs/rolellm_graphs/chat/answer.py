@@ -70,7 +70,7 @@ class PendingAnswer:
         self._prompt_hash = ""
         self._looked_up: dict[str, Any] = {}
         self._complete: AIMessage | None = None
-        self._held_blanks = ""
+        self._beginning = prefix
 
     @property
     def message(self) -> Message | None:
@@ -150,20 +150,19 @@ class PendingAnswer:
         )
 
     def _take_words(self, words: str) -> Event | None:
-        words = self._held_blanks + words
-        if not (self._recording.started or self._prefix or words.strip()):
-            # An answer of blanks alone is empty, so they wait for the first word.
-            self._held_blanks = words
-            return None
-        self._held_blanks = ""
+        if not self._recording.started:
+            words = self._beginning + words
+            if not words.strip():
+                # An answer of blanks alone is empty, so they wait for the first word.
+                self._beginning = words
+                return None
         made_by = {
             "model": self._voice.model_name,
             "strategy": self._voice.strategy,
             "prompt": self._prompt_hash,
         }
-        prefix = "" if self._recording.started else self._prefix
         audience = (USER, self._voice.persona.id)
-        return self._recording.add(prefix + words, audience=audience, made_by=made_by)
+        return self._recording.add(words, audience=audience, made_by=made_by)
 
     def _conclude(self) -> Event:
         seed = {} if self._seed is None else {"seed": self._seed}

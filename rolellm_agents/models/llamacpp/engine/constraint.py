@@ -136,8 +136,8 @@ def checked_grammar(grammar: str) -> str:
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-        # llguidance panics where it shortens a schema within a character. Its exception is no `Exception` and
-        # cannot be imported, and a client's schema must not end the engine's thread.
+        # llguidance panics where it shortens a schema within a character. Its exception is no `Exception`
+        # and cannot be imported, and a client's schema must not end the engine's thread.
         raise AnswerFormatError(
             "The answer's format cannot be prescribed (llguidance failed to read it); change it."
         ) from None

@@ -1,12 +1,7 @@
 """Options that the scene commands share, and the ensemble that they build."""
 
 from dataclasses import dataclass
-<<<<<<< HEAD
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
-=======
-from typing import TYPE_CHECKING, Annotated, Any
->>>>>>> w-presets
 
 import typer
 
