@@ -319,7 +319,7 @@ class Transcript:
             end_message(
                 db, number, text=text, status="complete", made_by=made_by or {}, usage=None, took=None
             )
-            return read_message(db, id_)
+            return read_written(db, id_)
 
     def begin(
         self,
