@@ -27,6 +27,11 @@ def mine() -> Path:
     return whole(place)
 
 
+def damage_a_page_of_messages(file: Path) -> None:
+    """Damage a page with messages; the middle of such a small file can be tables without rows."""
+    overwrite(file, file.read_bytes().index(b"1.20 word") // PAGE * PAGE, b"\xa5" * PAGE)
+
+
 def test_a_sound_transcript_is_told_so(mine: Path) -> None:
     checked = rolellm_here("history", "check")
     as_json = json.loads(rolellm_here("history", "check", str(mine), "--json").stdout)
@@ -74,8 +79,7 @@ def test_a_damaged_transcript_is_checked_salvaged_and_restored(mine: Path) -> No
 
 
 def test_what_a_salvage_loses_is_told(mine: Path) -> None:
-    # The middle of such a small file can be tables without rows, of which nothing can be lost.
-    overwrite(mine, mine.read_bytes().index(b"1.20 word") // PAGE * PAGE, b"\xa5" * PAGE)
+    damage_a_page_of_messages(mine)
 
     salvaged = rolellm_here("history", "salvage", str(mine))
     as_json = json.loads(rolellm_here("history", "salvage", "--json").stdout)
@@ -158,7 +162,7 @@ def test_restoring_tells_what_only_the_former_file_has(mine: Path, tmp_path: Pat
 
 def test_a_chat_tells_that_pages_in_the_middle_are_damaged(mine: Path) -> None:
     write_persona()
-    overwrite(mine, mine.stat().st_size // 2, b"\xa5" * 3 * PAGE)
+    damage_a_page_of_messages(mine)
     assert damage_of(mine.with_name("none.db")) is None
 
     error = damage_of(mine)
