@@ -14,6 +14,7 @@ from rolellm_agents.errors import RoleLLMError, StorageError
 from rolellm_agents.scene.export import uncast
 from rolellm_agents.scene.run_file import read_run_file
 from rolellm_agents.transcript import Transcript
+from rolellm_agents.transcript.database import FORMAT
 from rolellm_agents.transcript.upkeep.copies import back_up
 
 OLD_FORMAT = Path(__file__).parents[1] / "transcript" / "version_2.sql"
@@ -102,7 +103,7 @@ def test_an_old_transcript_whose_copy_cannot_be_kept_is_not_converted(tmp_path: 
         version = database.execute("PRAGMA user_version").fetchone()[0]
         database.close()
         copies = [one for one in outcome.folder.iterdir() if "format-2" in one.name]
-        assert (version, len(copies)) == ((3, 1) if outcome.succeeded else (2, 0)), outcome.operation
+        assert (version, len(copies)) == ((FORMAT, 1) if outcome.succeeded else (2, 0)), outcome.operation
 
 
 def test_on_a_full_disk_the_sentence_says_what_to_do(

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.config import get_stream_writer
 
 from rolellm_agents.models.prefill import ON_PREFILL
 from rolellm_graphs.role.backoff import announced_wait
@@ -95,11 +94,11 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
         asked = self._ask(input)
         if not isinstance(asked, ModelRequest):
             return asked
-        context, write = copy_context(), get_stream_writer()
+        context = copy_context()
         tries = 0
         while True:
             tries += 1
-            told = ON_PREFILL.set(lambda progress: context.run(write_prefill, write, progress))
+            told = ON_PREFILL.set(lambda progress: context.run(write_prefill, progress))
             try:
                 answer = asked.runnable.invoke(asked.input, **asked.options)
                 break
@@ -125,11 +124,11 @@ class ModelNode(Runnable[Any, dict[str, Any]]):
         asked = self._ask(input)
         if not isinstance(asked, ModelRequest):
             return asked
-        context, write = copy_context(), get_stream_writer()
+        context = copy_context()
         tries = 0
         while True:
             tries += 1
-            told = ON_PREFILL.set(lambda progress: context.run(write_prefill, write, progress))
+            told = ON_PREFILL.set(lambda progress: context.run(write_prefill, progress))
             try:
                 answer = await asked.runnable.ainvoke(asked.input, **asked.options)
                 break

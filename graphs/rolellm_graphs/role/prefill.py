@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from langgraph.types import StreamWriter
+from langgraph.config import get_stream_writer
 
 from rolellm_agents.models.prefill import PrefillProgress
 
@@ -10,6 +10,6 @@ PREFILL: Final = "prefill"
 """Key of a part of the graph's custom stream: the tokens that were read, and all of the prompt."""
 
 
-def write_prefill(write: StreamWriter, progress: PrefillProgress) -> None:
-    """Write the progress to the custom stream of a graph, in the context of one of its nodes."""
-    write({PREFILL: progress._asdict()})
+def write_prefill(progress: PrefillProgress) -> None:
+    """Write the progress to the custom stream of a graph; called in the context of one of its nodes."""
+    get_stream_writer()({PREFILL: progress._asdict()})

@@ -54,10 +54,11 @@ def restore(backup: Path, file: Path) -> Restored:
         with reading(backup) as source, new_file(fresh) as (part, _):
             copy_database(source, part)
         try:
-            kept = None
+            kept = missing = None
             if file.exists():
                 kept = _keep_aside(file)
                 _merge_log(file)
+                missing = missing_from(fresh, file)
             # A log that belongs to another file must not be applied to the new one.
             for end in COMPANIONS:
                 file.with_name(file.name + end).unlink(missing_ok=True)
@@ -73,7 +74,7 @@ def restore(backup: Path, file: Path) -> Restored:
         kept=None if kept is None else str(kept),
         conversations=report.conversations,
         messages=report.messages,
-        only_in_kept=None if kept is None else missing_from(file, kept),
+        only_in_kept=missing,
     )
 
 
