@@ -37,7 +37,7 @@ Progress = Callable[[float, str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class ToolCall:
+class McpCall:
     """A call of a tool."""
 
     client: Hashable
@@ -50,7 +50,7 @@ class _Tool:
     about: str
     arguments: type[BaseModel]
     result: type[BaseModel]
-    run: Callable[[ToolCall], Awaitable[tuple[str, BaseModel]]]
+    run: Callable[[McpCall], Awaitable[tuple[str, BaseModel]]]
     """Returns the text for models, and the same as data for programs."""
     only_reads: bool
 
@@ -131,13 +131,13 @@ class Tools:
                 f"There is no tool {one_line(name, _SHOWN)!r}{did_you_mean(name, self._tools)}; "
                 f"the tools are {', '.join(self._tools)}."
             )
-        text, result = await tool.run(ToolCall(client, _checked(tool.arguments, arguments), progress))
+        text, result = await tool.run(McpCall(client, _checked(tool.arguments, arguments), progress))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)],
             structuredContent=result.model_dump(mode="json"),
         )
 
-    async def _characters(self, call: ToolCall) -> tuple[str, BaseModel]:
+    async def _characters(self, call: McpCall) -> tuple[str, BaseModel]:
         await asyncio.to_thread(self._service.agents.reload)
         personas = self._service.agents.personas.values()
         entries = [
@@ -145,11 +145,11 @@ class Tools:
         ]
         return _listed(entries, call.arguments.search)
 
-    async def _scenes(self, call: ToolCall) -> tuple[str, BaseModel]:
+    async def _scenes(self, call: McpCall) -> tuple[str, BaseModel]:
         entries = await asyncio.to_thread(_scene_entries, self._service)
         return _listed(entries, call.arguments.search)
 
-    async def _talk(self, call: ToolCall) -> tuple[str, BaseModel]:
+    async def _talk(self, call: McpCall) -> tuple[str, BaseModel]:
         asked: TalkArguments = call.arguments
         name = await asyncio.to_thread(self._character, asked.character)
         if asked.conversation is not None:
@@ -159,19 +159,19 @@ class Tools:
         text = f"{answer}\n\n(conversation: {conversation})"
         return text, Talked(answer=answer, conversation=conversation)
 
-    async def _play(self, call: ToolCall) -> tuple[str, BaseModel]:
+    async def _play(self, call: McpCall) -> tuple[str, BaseModel]:
         asked: PlayArguments = call.arguments
         name = await asyncio.to_thread(self._scene, asked.scene, asked.seat)
         conversation = self._conversations.begin(call.client, name)
         return await self._played(call, conversation, None)
 
-    async def _turn(self, call: ToolCall) -> tuple[str, BaseModel]:
+    async def _turn(self, call: McpCall) -> tuple[str, BaseModel]:
         asked: TurnArguments = call.arguments
         if self._conversations.find(call.client, asked.conversation).name.kind != "scene":
             raise MistakeError("This conversation is not a scene; continue it with talk_with.")
         return await self._played(call, asked.conversation, asked.line)
 
-    async def _played(self, call: ToolCall, conversation: str, line: str | None) -> tuple[str, BaseModel]:
+    async def _played(self, call: McpCall, conversation: str, line: str | None) -> tuple[str, BaseModel]:
         answer = await self._answer(call, conversation, line)
         scene = answer.end.scene
         assert scene is not None, "scenes return what was played"  # noqa: S101
@@ -181,7 +181,7 @@ class Tools:
             lines=scene.messages, seat=scene.seat, conversation=conversation, ended=scene.ended
         )
 
-    async def _answer(self, call: ToolCall, conversation: str, text: str | None) -> WholeAnswer:
+    async def _answer(self, call: McpCall, conversation: str, text: str | None) -> WholeAnswer:
         parts, said = [], ""
         async with aclosing(self._conversations.answer(call.client, conversation, text)) as answer:
             async for part in answer:

@@ -16,7 +16,7 @@ from rolellm_tui.plain.terminal import (
     read_line,
     run_until_end,
 )
-from rolellm_tui.plain.turns import Turns
+from rolellm_tui.plain.turns import TurnPrinter
 from rolellm_tui.slash.arguments import ALL
 from rolellm_tui.slash.exporting import export_by_name
 from rolellm_tui.slash.moves import begin_branch, branch_paths, choose_branch, step_back, step_forward
@@ -64,7 +64,7 @@ class PlainScene:
         self._reopen = reopen
         self._loop = loop
         self._seat = writers(stage)[0]
-        self._turns = Turns(stage, loop)
+        self._turns = TurnPrinter(stage, loop)
         self.commands: dict[SceneCommandName, Callable[[SceneCommand], Iterable[str]]] = {
             "step": lambda _: self._step(),
             "play": lambda _: self._play_on(),
@@ -185,7 +185,7 @@ class PlainScene:
         return self._opening()
 
     def _put_on(self, stage: Stage) -> None:
-        self._stage, self._turns = stage, Turns(stage, self._loop)
+        self._stage, self._turns = stage, TurnPrinter(stage, self._loop)
         self._turns.get_ready()
 
     # Navigation

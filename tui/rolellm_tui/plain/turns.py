@@ -26,7 +26,7 @@ from rolellm_tui.plain.background import BackgroundLoop
 from rolellm_tui.widgets.inspector.provenance import ProvenanceLog
 
 
-class Turns:
+class TurnPrinter:
     """Plays the turns of a stage, and prints the lines that its viewer sees."""
 
     def __init__(self, stage: Stage, loop: BackgroundLoop) -> None:
