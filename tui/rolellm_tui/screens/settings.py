@@ -86,9 +86,7 @@ class SettingsScreen(Screen[bool]):
     BINDINGS = [
         Binding("f4", "you", "You", id="settings.you", tooltip="User personas: add, edit, remove."),
         Binding("f5", "presets", "Presets", id="settings.presets", tooltip="Sampler presets: add, edit."),
-        Binding(
-            "f6", "commands", "Commands", id="settings.commands", tooltip="Your commands, quick replies."
-        ),
+        Binding("f6", "commands", "Commands", id="settings.commands", tooltip="Edit your own commands."),
         Binding("ctrl+z", "undo", "Undo", id="settings.undo", tooltip="Undo the last change."),
         Binding("escape", "leave", "Back", id="settings.leave", tooltip="Back."),
     ]
