@@ -245,7 +245,9 @@ class _Text(str):
 
 def _restyled(key: str | None, old: yaml.Node, wanted: Any, width: int) -> str:
     """`wanted` as the value of a key or of an item of a list, in the style of the old value."""
-    if isinstance(old, yaml.CollectionNode) and old.flow_style and isinstance(wanted, dict | list):
+    # An empty collection has brackets in any style.
+    is_flow = isinstance(old, yaml.CollectionNode) and old.flow_style and old.value
+    if is_flow and isinstance(wanted, dict | list):
         return f"{'-' if key is None else f'{key}:'} {_flow(wanted)}"
     if isinstance(old, yaml.ScalarNode) and isinstance(wanted, str):
         wanted = _Text(wanted)

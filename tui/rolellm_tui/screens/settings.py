@@ -24,15 +24,17 @@ from rolellm_agents.config.settings import (
 from rolellm_agents.errors import RoleLLMError, SettingsError
 from rolellm_agents.models.presets.editing import names_preset
 from rolellm_agents.models.presets.files import FoundPreset, list_presets, set_by_preset
-from rolellm_agents.persona.user_persona import UserPersona, list_user_personas
+from rolellm_agents.persona.user_persona import UserPersona, current_user_persona, list_user_personas
 from rolellm_agents.plugins import plugin_version
 from rolellm_agents.prompting.strategies import strategy_names
 from rolellm_agents.recall import method_names
 from rolellm_agents.recall.embeddings import get_embeddings
 from rolellm_agents.text import did_you_mean, one_line
+from rolellm_tui.screens.commands_editor import CommandsEditorScreen
 from rolellm_tui.screens.presets import PresetsScreen
 from rolellm_tui.screens.start_with import explained, models_to_offer
 from rolellm_tui.screens.user_personas import UserPersonasScreen
+from rolellm_tui.slash.editing import open_commands
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.status_line import StatusLine
@@ -84,6 +86,7 @@ class SettingsScreen(Screen[bool]):
     BINDINGS = [
         Binding("f4", "you", "You", id="settings.you", tooltip="User personas: add, edit, remove."),
         Binding("f5", "presets", "Presets", id="settings.presets", tooltip="Sampler presets: add, edit."),
+        Binding("f6", "commands", "Commands", id="settings.commands", tooltip="Edit your own commands."),
         Binding("ctrl+z", "undo", "Undo", id="settings.undo", tooltip="Undo the last change."),
         Binding("escape", "leave", "Back", id="settings.leave", tooltip="Back."),
     ]
@@ -272,7 +275,7 @@ class SettingsScreen(Screen[bool]):
         match action:
             case "undo":
                 return bool(self._undo)
-            case "you" | "presets":
+            case "you" | "presets" | "commands":
                 return self._data is not None
             case _:
                 return True
@@ -310,6 +313,20 @@ class SettingsScreen(Screen[bool]):
             given_by=override.by if override else "",
         )
         if await self.app.push_screen_wait(screen):
+            await self._refresh_after_change("Saved.")
+
+    @work(group="you", exclusive=True, exit_on_error=False)
+    async def action_commands(self) -> None:
+        """Edit the user's own commands."""
+        if self._data is None:
+            return
+        try:
+            document = await asyncio.to_thread(open_commands)
+            user = await asyncio.to_thread(lambda: current_user_persona(load_settings()).name)
+        except RoleLLMError as error:
+            self._status.complain(error)
+            return
+        if await self.app.push_screen_wait(CommandsEditorScreen(document, user)):
             await self._refresh_after_change("Saved.")
 
     async def action_leave(self) -> None:
