@@ -102,8 +102,9 @@ def terminal(*arguments: str) -> Iterator[Terminal]:
         command = f"{shlex.join((*COMMAND, *arguments))}; echo $? > {exit_file}; exec sleep 600"
         subprocess.run(
             _tmux(socket, "-f", os.devnull, "new-session", "-d", "-x", "100", "-y", "30", command),
-            # Without it the library readline, which pytest loads, hands on a size of its own.
-            env=dict(os.environ),
+            # A size in the environment would count for more than the pane's. Without an environment the
+            # library readline, which pytest loads, hands on a size of its own.
+            env={name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")},
             check=True,
         )
         opened = Terminal(socket, exit_file)
