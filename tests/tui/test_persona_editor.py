@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 import pytest
-from helpers.piloting import until
+from helpers.piloting import type_fast, until
 from helpers.screen_app import ScreenApp, text_of
 from helpers.user_files import ADA, write_persona
 from langchain_core.messages import AIMessage
@@ -221,3 +221,29 @@ async def test_what_is_typed_right_after_enter_goes_into_the_field() -> None:
             pilot.app.post_message(events.Key(key, letter))
         await until(pilot, lambda: "not saved" in text_of(pilot, "#title"))
         assert pilot.app.screen.query_one("#form TextArea", TextArea).text == "xGood day."
+
+
+async def test_enter_goes_to_the_row_that_the_arrow_keys_before_it_chose() -> None:
+    path = write_persona()
+    async with _editor().run_test() as pilot:
+        outline = pilot.app.screen.query_one("#outline", OptionList)
+        await until(pilot, lambda: outline.option_count)
+        await type_fast(pilot, "down", "down", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.focused, TextArea))
+        await pilot.press("end", *"Sit", "ctrl+s")
+        await until(pilot, lambda: "Saved" in _status(pilot))
+    assert path.read_text() == ADA.replace("Good day.", "Good day.Sit")
+
+
+async def test_the_row_that_the_arrow_keys_chose_is_removed() -> None:
+    path = write_persona(ADA + "catchphrases:\n  - One.\n  - Two.\n")
+    async with _editor().run_test() as pilot:
+        outline = pilot.app.screen.query_one("#outline", OptionList)
+        await until(pilot, lambda: outline.option_count)
+        outline.highlighted = [str(one.prompt).strip() for one in outline.options].index("1 One.")
+        await pilot.pause()
+        await type_fast(pilot, "down", "f8")
+        await until(pilot, lambda: "Removed" in _status(pilot))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "Saved" in _status(pilot))
+    assert path.read_text() == ADA + "catchphrases:\n  - One.\n"

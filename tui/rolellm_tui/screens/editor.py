@@ -34,10 +34,11 @@ from rolellm_agents.editing.places import row_at
 from rolellm_agents.editing.storing import ChangedOnDiskError
 from rolellm_agents.errors import RoleLLMError
 from rolellm_agents.text import one_line, plain
-from rolellm_tui.widgets.common.after_typing import after_typing
+from rolellm_tui.widgets.common.after_typing import after_typing, typed_before
 from rolellm_tui.widgets.common.failures import failure_text
 from rolellm_tui.widgets.common.key_footer import KeyFooter
 from rolellm_tui.widgets.common.status_line import StatusLine
+from rolellm_tui.widgets.editor.outline import Outline
 from rolellm_tui.widgets.editor.row_form import RowForm
 from rolellm_tui.widgets.editor.trial import FoundPlace, Trial
 
@@ -132,7 +133,7 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
         """Compose outline, form, preview and findings."""
         yield Static(id="title", markup=False)
         with Horizontal(id="body"):
-            yield OptionList(id="outline", markup=False)
+            yield Outline(id="outline", markup=False)
             yield RowForm(id="form")
             with Vertical(id="preview"):
                 line = Input(placeholder=self.line_hint, id="line", compact=True)
@@ -228,6 +229,7 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
     @on(OptionList.OptionSelected, "#outline")
     async def action_fields(self) -> None:
         """Go to the fields of the present row. The next key waits until they are there."""
+        await typed_before(self)
         form = self.query_one(RowForm)
         await form.move_to(self._row)
         form.focus_field(())
@@ -266,8 +268,9 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
         row = self._row
         return None if row.items is None or row.path == row.items.path else row.path
 
-    def action_add(self) -> None:
+    async def action_add(self) -> None:
         """Add an item below the present one, or at the top of the list."""
+        await typed_before(self)
         items = self._row.items
         if items is None:
             return
@@ -277,8 +280,9 @@ class EditorScreen(Screen[_Result | None], Generic[_Document, _Result]):
         self._show_form(focus=())
         self._changed()
 
-    def action_remove(self) -> None:
+    async def action_remove(self) -> None:
         """Remove the present item."""
+        await typed_before(self)
         if self._item:
             is_first = self._rows[(self._outline.highlighted or 1) - 1].path == self._item[:-1]
             self._history.change(without_item(self._data, self._item))

@@ -1,9 +1,21 @@
 """Keeps key presses in order: Textual runs priority bindings before letters that were typed earlier."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 from textual.screen import Screen
+
+
+async def typed_before(screen: Screen[Any]) -> None:
+    """Wait until the focused widget has processed all earlier keys, as `after_typing` does.
+
+    For actions that are awaited, so that keys that follow wait for them.
+    """
+    done = asyncio.Event()
+    focused = screen.focused
+    if focused is not None and focused.call_later(done.set):
+        await done.wait()
 
 
 def after_typing(screen: Screen[Any], act: Callable[[], object]) -> None:
