@@ -43,7 +43,13 @@ def serve(
     from rolellm_speed.server.overhead import measure_overhead
 
     measured = asyncio.run(
-        measure_servers(clients or [1, 8, 32], turns=turns, max_tokens=max_tokens, rounds=rounds)
+        measure_servers(
+            clients or [1, 8, 32],
+            turns=turns,
+            max_tokens=max_tokens,
+            rounds=rounds,
+            progress=lambda text: typer.echo(text, err=True),
+        )
     )
     measured["overhead"] = asyncio.run(measure_overhead(100))
     if as_json:

@@ -19,7 +19,7 @@ _GREEDY = {"temperature": 0, "seed": 1}
 
 
 async def measure_servers(
-    clients: Sequence[int], *, turns: int, max_tokens: int, rounds: int
+    clients: Sequence[int], *, turns: int, max_tokens: int, rounds: int, progress: Callable[[str], None]
 ) -> dict[str, Any]:
     """Measure both servers alternately with each number of clients, and new conversations in each round.
 
@@ -28,6 +28,7 @@ async def measure_servers(
         turns: number of turns in each conversation.
         max_tokens: limit of each answer in tokens.
         rounds: number of rounds, of which the best is reported.
+        progress: called with a sentence after each measurement, of which each may take minutes.
 
     Returns:
         Rows of loads, with refusals and percentiles; and for each number of clients our requests per second
@@ -54,7 +55,11 @@ async def measure_servers(
                     ("ours", ours, _to_us(max_tokens)),
                     ("llama.cpp", llama, _to_llama(max_tokens)),
                 ):
-                    rows.append({"server": server, **asdict(await ask_together(url, asked, body_of))})
+                    load = await ask_together(url, asked, body_of)
+                    rows.append({"server": server, **asdict(load)})
+                    progress(
+                        f"{server}, {count} clients: {load.per_s:.2f} requests/s, {load.refused} refused"
+                    )
     return {"turns": turns, "max_tokens": max_tokens, "rows": rows, "ratios": _ratios(rows, clients)}
 
 
