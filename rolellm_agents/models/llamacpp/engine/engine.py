@@ -228,6 +228,7 @@ class Engine:
                 self._drop_cancelled()
                 self._admit()
                 self._reserve()
+                self._gather()
                 if self._running:
                     self._step()
         except BaseException as error:
@@ -371,6 +372,11 @@ class Engine:
                 job.fail(error)
         self._recompute_lost()
         self._remove_done()
+
+    def _gather(self) -> None:
+        """Bring the running sequences together, which llama.cpp then computes in one piece."""
+        self._cache.gather([job.sequence for job in self._running])
+        self._recompute_lost()
 
     def _recompute_lost(self) -> None:
         """Recompute lost sequences: some models' states do not fit a context of another size."""
