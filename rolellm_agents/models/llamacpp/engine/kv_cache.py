@@ -165,11 +165,11 @@ class KVCache:
         Args:
             running: the sequences that the next steps compute.
         """
-        if not self._restores:
-            return
         holders = {sequence.slot: sequence for sequence in self._cached if sequence.slot is not None}
         slots = {sequence.slot for sequence in running if sequence.slot is not None}
         for move in moves_together(slots, self._slots):
+            if not self._restores:
+                return
             moved, holder = holders[move.source], holders.get(move.target)
             self._park(moved)
             if holder is not None:
