@@ -374,8 +374,11 @@ class Engine:
         self._remove_done()
 
     def _gather(self) -> None:
-        """Bring the running sequences together, which llama.cpp then computes in one piece."""
-        self._cache.gather([job.sequence for job in self._running])
+        """Bring the running sequences together, which llama.cpp then computes in one piece.
+
+        What is read ahead has many tokens for each step, for which a move saves little.
+        """
+        self._cache.gather([job.sequence for job in self._running if job.urgent])
         self._recompute_lost()
 
     def _recompute_lost(self) -> None:
