@@ -6,9 +6,11 @@ from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 FOLDER = "reference/api"
+INDEX = "reference/README.md"
 PACKAGES = ("rolellm_agents", "graphs/rolellm_graphs", "train/rolellm_train")
 
 
@@ -26,6 +28,14 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
         text = f"# {module}\n\n::: {module}\n    options:\n      show_root_heading: false\n"
         text += f"      show_root_toc_entry: false\n      members:\n{members}"
         files.append(File.generated(config, f"{FOLDER}/{module}.md", content=text))
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Append links to the pages to the page about the reference, which exists without the site, too."""
+    if page.file.src_uri != INDEX:
+        return markdown
+    links = "".join(f"- [`{module}`](api/{module}.md)\n" for module in public_names())
+    return f"{markdown}\n## API\n\n{links}"
 
 
 def public_names() -> dict[str, list[str]]:

@@ -7,10 +7,12 @@ from typing import Any
 import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 from rolellm_tui.cli.main import app
 
 FOLDER = "reference/cli"
+INDEX = "reference/README.md"
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
@@ -26,6 +28,14 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     for name, command in COMMANDS.items():
         text = "\n\n".join(command_page(command, f"rolellm {name}", level=1))
         files.append(File.generated(config, f"{FOLDER}/{name}.md", content=text))
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Append links to the pages to the page about the reference, which exists without the site, too."""
+    if page.file.src_uri != INDEX:
+        return markdown
+    links = "".join(f"- [`rolellm {name}`](cli/{name}.md)\n" for name in sorted(COMMANDS))
+    return f"{markdown}\n## Command line\n\n{links}"
 
 
 def command_page(command: Any, path: str, level: int) -> Iterator[str]:

@@ -18,6 +18,7 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.engine import jobs
 from rolellm_agents.models.llamacpp.engine.engine import Engine
 from rolellm_agents.models.llamacpp.engine.jobs import AnswerJob, Finished, StreamItem
+from rolellm_agents.models.llamacpp.engine.neighbours import groups
 from rolellm_agents.models.llamacpp.engine.prompt_cache import PromptCache
 from rolellm_agents.models.llamacpp.engine.sampling import Sampling
 from rolellm_agents.models.prefill import PrefillProgress
@@ -173,6 +174,20 @@ def test_running_answers_share_batches_and_nobody_waits_for_a_long_prompt() -> N
     together = [rows for _, rows in context.batches if len({row.sequence for row in rows}) == 2]
     assert len(together) >= 6
     assert max(len(rows) for rows in together) == 65  # 64 of the prompt, one of the answer
+
+
+def test_answers_that_go_on_after_others_have_ended_become_neighbours() -> None:
+    context = FakeLlama(sequences=7, n_batch=32)
+    engine = make_engine(context)
+    long_ones = (prompt for n in range(1, 31) if alone(prompt := [n, n], None, 25, 48)[1] == "length")
+    asked = [(next(long_ones), 25 if place % 2 == 0 else 2) for place in range(7)]
+    heard = [ask(engine, prompt, max_tokens=most)[0] for prompt, most in asked]
+    context.backoff.set()
+    for listener, (prompt, most) in zip(heard, asked, strict=True):
+        assert (listener.finished().reason, listener.text) == ("length", alone(prompt, None, most, 48)[0])
+    slots = [{row.sequence for row in rows} for _, rows in context.batches]
+    assert max(map(len, slots)) == 7
+    assert {groups(one) for one in slots if len(one) == 4} == {1}
 
 
 def test_reading_ahead_makes_the_next_answer_start_at_once(context: FakeLlama) -> None:

@@ -18,10 +18,10 @@ from langchain_core.messages import (
 )
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
-from langgraph.types import Checkpointer
 from typing_extensions import ReadOnly, TypedDict
 
 from rolellm_agents.cards import Lorebook
@@ -39,6 +39,9 @@ from rolellm_graphs.role.conversation import conversation_of
 from rolellm_graphs.role.model_node import ModelNode, ModelRequest, Node
 from rolellm_graphs.role.stored_memories import StoredMemories
 from rolellm_graphs.tracing.tags import trace_recalled, trace_recalled_async
+
+Checkpointer = bool | BaseCheckpointSaver[Any] | None
+"""What `langgraph.types.Checkpointer` means, with the type argument that strict type checkers ask for."""
 
 
 class RoleInput(MessagesState, total=False):

@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Checkpointer, interrupt
+from langgraph.types import interrupt
 
 from rolellm_agents.cards import Lorebook
 from rolellm_agents.errors import MessageError, RoleLLMError
@@ -34,6 +34,7 @@ from rolellm_agents.scene.message_kinds import MessageKind
 from rolellm_agents.scene.stopping import ending
 from rolellm_agents.scene.witness import present_in
 from rolellm_graphs.role.call_context import context_of
+from rolellm_graphs.role.graph import Checkpointer
 from rolellm_graphs.role.model_node import Node
 from rolellm_graphs.scene.directing import director_node
 from rolellm_graphs.scene.ensemble import Ensemble

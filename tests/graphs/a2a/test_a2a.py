@@ -9,6 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 from a2a.client import A2ACardResolver, A2AClientError, Client, ClientConfig, create_client
+from a2a.compat.v0_3.types import AgentCard as AgentCard03
 from a2a.helpers import get_artifact_text, new_text_message
 from a2a.server.context import ServerCallContext
 from a2a.types import (
@@ -118,6 +119,39 @@ async def test_a_whole_answer_is_a_task_that_can_be_asked_for_again(home: Any) -
     for task in (event.task, again):
         assert [part.text for part in task.artifacts[0].parts] == ["Elementary, my dear."]
     assert again.status.state == TaskState.TASK_STATE_COMPLETED
+
+
+@pytest.mark.parametrize("streaming", [True, False], ids=["stream", "whole"])
+async def test_a_client_of_the_protocol_0_3_is_answered(home: Any, streaming: bool) -> None:
+    async with (
+        served(scripted("Elementary, my dear."), BOTH) as server,
+        httpx.AsyncClient(timeout=60) as http,
+    ):
+        card = await A2ACardResolver(http, f"{server.base_url}/a2a/{HOLMES}").get_agent_card()
+        old = [one for one in card.supported_interfaces if one.protocol_version == "0.3"]
+        del card.supported_interfaces[:]
+        card.supported_interfaces.extend(old)
+        config = ClientConfig(streaming=streaming, httpx_client=http)
+        async with await create_client(card, config) as holmes:
+            events = await sent(holmes, "How?", "mine")
+            ids = {
+                one.task.id or one.status_update.task_id or one.artifact_update.task_id for one in events
+            }
+            (task_id,) = ids
+            again = await holmes.get_task(GetTaskRequest(id=task_id))
+    assert answer_of(events) == "Elementary, my dear."
+    assert last_status(events).state == TaskState.TASK_STATE_COMPLETED
+    assert get_artifact_text(again.artifacts[0]) == "Elementary, my dear."
+
+
+async def test_the_card_has_the_fields_that_clients_of_the_protocol_0_3_require(home: Any) -> None:
+    async with served(scripted("Hm."), BOTH, api_keys=("secret",)) as server:
+        server.headers["Authorization"] = "Bearer secret"
+        card = (await server.get(CARD.format(HOLMES))).json()
+    AgentCard03.model_validate(card)
+    assert card["url"] == f"{server.base_url}/a2a/{HOLMES}"
+    assert (card["preferredTransport"], card["protocolVersion"]) == ("JSONRPC", "0.3")
+    assert card["security"] == [{"key": []}]
 
 
 async def test_a_scene_is_an_agent_too(home: Any) -> None:

@@ -15,7 +15,7 @@ from rolellm_agents.persona import Persona, list_personas, load_persona
 from rolellm_agents.prompting.composer import Prompting
 from rolellm_agents.prompting.strategies import RECALLS, STRATEGIES, Recalls, Strategy, few_shot_dialogue
 from rolellm_agents.recall.recalled import RecalledItem
-from rolellm_speed.server.processes import served
+from rolellm_speed.server.processes import llama_server
 
 _SPEC = "llamacpp:smollm2"
 _CONTEXT = 8192
@@ -68,7 +68,8 @@ def measure_rereading(turns: int, progress: Callable[[str], None]) -> list[Rerea
     model = get_model(_SPEC, n_ctx=_CONTEXT, max_tokens=_WORDS, temperature=0.0)
     assert isinstance(model, ChatLlamaCpp)
     rows = [_measure("rolellm", name, _asks(model), turns, progress) for name in _MEASURED]
-    with served("llama", str(model.load().model.path), "1", "1", str(_CONTEXT), "2") as (url, _):
+    weights = model.load().model.path
+    with llama_server(weights, slots=1, clients=1, context=_CONTEXT, threads=2) as (url, _):
         rows += [
             _measure("llama.cpp's server", name, _requests(url), turns, progress) for name in _MEASURED
         ]

@@ -233,6 +233,7 @@ class Engine:
                 self._drop_cancelled()
                 self._admit()
                 self._reserve()
+                self._gather()
                 if self._running:
                     self._step()
         except BaseException as error:
@@ -376,6 +377,14 @@ class Engine:
                 job.fail(error)
         self._recompute_lost()
         self._remove_done()
+
+    def _gather(self) -> None:
+        """Bring the running sequences together, which llama.cpp then computes in one piece.
+
+        What is read ahead has many tokens for each step, for which a move saves little.
+        """
+        self._cache.gather([job.sequence for job in self._running if job.urgent])
+        self._recompute_lost()
 
     def _recompute_lost(self) -> None:
         """Recompute lost sequences: some models' states do not fit a context of another size."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rolellm_agents.errors import ModelError
 from rolellm_agents.models.llamacpp.engine.context import Context
+from rolellm_agents.models.llamacpp.engine.neighbours import moves_together
 
 _MIN_COPIED = 32
 """Recomputing a shared prefix shorter than this is faster than copying it."""
@@ -94,6 +95,8 @@ class KVCache:
         self._slots = self._cells = 0
         self._cached: list[CachedSequence] = []
         self._clock = 0
+        self._restores = True
+        """Whether the context has taken every saved state so far; some models' do not."""
 
     @property
     def context(self) -> Context:
@@ -155,6 +158,24 @@ class KVCache:
         """
         if length > self._cells and not self._resize(self._slots, self.limits.cells_for(length), busy):
             raise self._out_of_memory(length)
+
+    def gather(self, running: Collection[CachedSequence]) -> None:
+        """Give the sequences that run neighbouring slots, if they are scattered; see `neighbours`.
+
+        Args:
+            running: the sequences that the next steps compute.
+        """
+        holders = {sequence.slot: sequence for sequence in self._cached if sequence.slot is not None}
+        slots = {sequence.slot for sequence in running if sequence.slot is not None}
+        for move in moves_together(slots, self._slots):
+            if not self._restores:
+                return
+            moved, holder = holders[move.source], holders.get(move.target)
+            self._park(moved)
+            if holder is not None:
+                self._park(holder)
+                self._unpark(holder, move.source)
+            self._unpark(moved, move.target)
 
     def truncate(self, sequence: CachedSequence, length: int) -> None:
         """Keep the first `length` tokens of a sequence with a slot; none if the model cannot rewind."""
@@ -284,14 +305,20 @@ class KVCache:
 
     def _assign_slot(self, sequence: CachedSequence) -> None:
         """Put a sequence into an empty slot, and restore its parked state."""
-        sequence.slot = self._empty_slot()
-        if sequence.slot is None:
+        slot = self._empty_slot()
+        if slot is None:
             raise RuntimeError("no slot is empty")
         if sequence not in self._cached:
             self._cached.append(sequence)
+        self._unpark(sequence, slot)
+
+    def _unpark(self, sequence: CachedSequence, slot: int) -> None:
+        """Restore a sequence's parked state in an empty slot."""
+        sequence.slot = slot
         state, sequence.state = sequence.state, b""
-        if sequence.tokens and not self.context.restore(sequence.slot, state):
+        if sequence.tokens and not self.context.restore(slot, state):
             sequence.tokens.clear()
+            self._restores = False
 
     def _copy(self, source: CachedSequence, target: CachedSequence, length: int) -> None:
         """Copy the first `length` tokens of `source` to `target`."""

@@ -36,6 +36,28 @@ def start(rounds: RoundsOption = 5, as_json: JsonOption = False) -> None:
     _print(measure_start(rounds), as_json=as_json)
 
 
+@app.command("imports")
+def imports(rounds: RoundsOption = 5, as_json: JsonOption = False) -> None:
+    """Measure the time and memory of a new process that imports Python, LangGraph, and our packages.
+
+    \b
+    Example:
+      rolellm bench imports --json
+    """
+    from dataclasses import asdict
+
+    from rolellm_speed.imports import measure_imports
+
+    costs = measure_imports(rounds)
+    if as_json:
+        print_json([asdict(cost) for cost in costs])
+        return
+    print_table(
+        ("IMPORT", "SECONDS", "MEMORY, MIB"),
+        ((cost.module, f"{cost.seconds:.2f}", f"{cost.mib:.0f}") for cost in costs),
+    )
+
+
 @app.command("turn")
 def turn(rounds: RoundsOption = 50, as_json: JsonOption = False) -> None:
     """Measure the overhead per turn of the graph and the session, in milliseconds.

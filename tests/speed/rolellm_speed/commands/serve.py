@@ -14,6 +14,9 @@ def serve(
         list[int] | None,
         typer.Option("--clients", min=1, max=1000, help="Concurrent clients. Repeatable."),
     ] = None,
+    turns: Annotated[
+        int, typer.Option("--turns", min=1, help="Turns of each conversation; with 1 all ask at once.")
+    ] = 3,
     max_tokens: Annotated[
         int, typer.Option("--max-tokens", min=1, help="Maximum length of an answer, in tokens.")
     ] = 32,
@@ -24,21 +27,30 @@ def serve(
 ) -> None:
     """Compare throughput, rejections and latency with llama.cpp's server, and measure our overhead.
 
-    Both get the same weights and prompts: conversations of three turns, each with another character.
-    Both answer at most 32 requests at a time; further requests wait. Latencies are the 50th, 95th and
-    99th percentiles. Needs the extra “serve” and xllamacpp (“pip install xllamacpp”).
+    Both get the same weights and prompts: conversations, each with another character. Both answer at
+    most 32 requests at a time; further requests wait. Latencies are the 50th, 90th, 95th and 99th
+    percentiles. Needs the extra “serve” and xllamacpp (“pip install xllamacpp”).
 
     \b
     Examples:
       rolellm bench serve
-      rolellm bench serve --clients 8 --clients 100 --rounds 1
+      rolellm bench serve --clients 100 --turns 1 --max-tokens 24 --rounds 3
       rolellm bench serve --clients 1 --clients 8 --clients 32 --json
     """
     import asyncio
 
-    from rolellm_speed.server.measure import measure_overhead, measure_servers
+    from rolellm_speed.server.measure import measure_servers
+    from rolellm_speed.server.overhead import measure_overhead
 
-    measured = asyncio.run(measure_servers(clients or [1, 8, 32], max_tokens=max_tokens, rounds=rounds))
+    measured = asyncio.run(
+        measure_servers(
+            clients or [1, 8, 32],
+            turns=turns,
+            max_tokens=max_tokens,
+            rounds=rounds,
+            progress=lambda text: typer.echo(text, err=True),
+        )
+    )
     measured["overhead"] = asyncio.run(measure_overhead(100))
     if as_json:
         print_json(measured)
@@ -54,6 +66,10 @@ def serve(
         f"Added to a call: persona {added['role_ms']:.2f} ms, graph {added['graph_ms']:.2f} ms, "
         f"server {added['server_ms']:.2f} ms"
     )
+    print_text(
+        f"A streamed answer of 100 words: {added['stream_server_cpu_ms']:.1f} ms of the server's processor "
+        f"time, {added['stream_role_cpu_ms']:.1f} ms without a server"
+    )
 
 
 _HEADINGS = (
@@ -63,8 +79,8 @@ _HEADINGS = (
     "FIRST WORDS, MS",
     "CHUNKS/S",
     "REFUSED",
-    "FIRST P50/P95/P99, S",
-    "END P50/P95/P99, S",
+    "FIRST P50/P90/P95/P99, S",
+    "END P50/P90/P95/P99, S",
 )
 
 
@@ -72,7 +88,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     """One row of the table."""
     figures = (f"{row[name]:.1f}" for name in ("per_s", "first_ms", "chunks_per_s"))
     times = (
-        " / ".join(f"{row[name][part] / 1000:.2f}" for part in ("p50", "p95", "p99"))
+        " / ".join(f"{row[name][part] / 1000:.2f}" for part in ("p50", "p90", "p95", "p99"))
         for name in ("first", "whole")
     )
     return (row["server"], str(row["clients"]), *figures, str(row["refused"]), *times)

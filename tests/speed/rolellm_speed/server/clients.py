@@ -36,6 +36,7 @@ class Percentiles:
     """Percentiles of times in milliseconds."""
 
     p50: float
+    p90: float
     p95: float
     p99: float
 
@@ -115,8 +116,7 @@ def percentiles(times: Sequence[float]) -> Percentiles:
         times: at least one time, in any order.
     """
     ordered = sorted(times)
-    p50, p95, p99 = (ordered[math.ceil(len(ordered) * part / 100) - 1] for part in (50, 95, 99))
-    return Percentiles(p50, p95, p99)
+    return Percentiles(*(ordered[math.ceil(len(ordered) * part / 100) - 1] for part in (50, 90, 95, 99)))
 
 
 async def _talk(client: httpx.AsyncClient, bodies: Sequence[dict[str, Any]]) -> list[TimedRequest | None]:

@@ -1,4 +1,4 @@
-"""`python -m rolellm_speed.server.llama GGUF SLOTS CLIENTS CONTEXT THREADS`: llama.cpp's server.
+"""`python -m rolellm_speed.server.llama GGUF SLOTS CLIENTS CONTEXT THREADS [ADAPTER]`: llama.cpp's server.
 
 It does not import llama-cpp-python, because one process must not load two builds of llama.cpp.
 """
@@ -10,9 +10,10 @@ import xllamacpp
 
 def main() -> None:
     """Serve until standard input is closed; the first printed line is the base URL."""
-    path, slots, clients, context, threads = sys.argv[1:]
+    path, slots, clients, context, threads, *adapters = sys.argv[1:]
     params = xllamacpp.CommonParams()
     params.model.path = path
+    params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(adapter) for adapter in adapters]
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.n_parallel = int(slots)

@@ -10,7 +10,7 @@ import httpx
 import psutil
 
 from rolellm_agents.persona import list_personas
-from rolellm_speed.server.processes import served
+from rolellm_speed.server.processes import our_server
 
 _AT_ONCE = 8
 _WARM = 0.2
@@ -32,7 +32,7 @@ async def soak(requests: int, *, seed: int) -> dict[str, Any]:
     rng = random.Random(seed)  # no secret
     personas = [found.persona.id for found in list_personas().found]
     statuses: Counter[int] = Counter()
-    with served("ours", _SPEC, "16") as (url, process):
+    with our_server(_SPEC, concurrent=16) as (url, process):
         server = psutil.Process(process)
         async with httpx.AsyncClient(base_url=url, timeout=120) as client:
             warm = round(requests * _WARM)

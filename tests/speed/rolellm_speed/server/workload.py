@@ -9,7 +9,6 @@ from rolellm_agents.models.llamacpp.template import turns_of
 from rolellm_agents.persona import Persona, list_personas
 from rolellm_graphs.role.chat_model import RoleChatModel
 
-TURNS = 3
 STRATEGY = "system"
 
 
@@ -25,21 +24,21 @@ class Request:
     """The prompt that our server creates from them, which is sent to the other server."""
 
 
-def conversations(count: int) -> list[list[Request]]:
-    """Conversations of three turns, each with a different character, from the cast's demonstrations.
+def conversations(count: int, turns: int) -> list[list[Request]]:
+    """Conversations of so many turns, each with a different character, from the cast's demonstrations.
 
     Earlier answers in a conversation are demonstrations, too, so that all servers get the same prompts.
     """
     cast = [found.persona for found in list_personas().found if found.persona.language == "en"]
-    return [_conversation(cast[number % len(cast)], number // len(cast)) for number in range(count)]
+    return [_conversation(cast[number % len(cast)], number // len(cast), turns) for number in range(count)]
 
 
-def _conversation(persona: Persona, again: int) -> list[Request]:
+def _conversation(persona: Persona, again: int, turns: int) -> list[Request]:
     role = RoleChatModel(persona, model="scripted:", strategy=STRATEGY)
     said: list[dict[str, str]] = []
     requests: list[Request] = []
-    for turn in range(TURNS):
-        pair = persona.demonstrations[(turn + again * TURNS) % len(persona.demonstrations)]
+    for turn in range(turns):
+        pair = persona.demonstrations[(turn + again * turns) % len(persona.demonstrations)]
         said.append({"role": "user", "content": pair.user})
         prompt: list[BaseMessage] = role.prompt([(one["role"], one["content"]) for one in said])
         requests.append(Request(persona.id, list(said), [dict(one) for one in turns_of(prompt)]))
