@@ -12,7 +12,14 @@ from rolellm_agents.errors import ModelError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_speed.commands import serve as bench_serve
 from rolellm_speed.server import measure
-from rolellm_speed.server.clients import ClientLoad, TimedRequest, ask_together, load_of, percentiles
+from rolellm_speed.server.clients import (
+    ClientLoad,
+    TimedRequest,
+    ask_together,
+    load_of,
+    percentiles,
+    time_together,
+)
 from rolellm_speed.server.workload import TURNS, Request, conversations
 
 
@@ -32,6 +39,16 @@ async def test_clients_that_wait_for_their_turn_are_all_answered() -> None:
     assert 0 < told.first.p50 <= told.first.p95 <= told.first.p99
     assert told.whole.p50 <= told.whole.p95 <= told.whole.p99
     assert told.first.p50 < told.whole.p50
+
+
+async def test_tokens_are_those_that_the_server_counts() -> None:
+    model = ScriptedChatModel(replies=["one two three"])
+    async with served(model, strategy="system") as client:
+        replies, _ = await time_together(f"{client.base_url}/v1", conversations(1), body_of)
+        asked = {**body_of(conversations(1)[0][0]), "stream": False}
+        whole = (await client.post("/v1/chat/completions", json=asked)).json()
+    assert [answer.tokens for answer in replies if answer] == [whole["usage"]["completion_tokens"]] * TURNS
+    assert whole["usage"]["completion_tokens"] > 0
 
 
 async def test_who_is_refused_is_counted_and_not_timed() -> None:

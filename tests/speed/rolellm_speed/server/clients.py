@@ -29,6 +29,8 @@ class TimedRequest:
     whole_s: float
     chunks: int
     """Number of chunks that contain text."""
+    tokens: int = 0
+    """Tokens of the answer, as the server counts them; 0 if it does not say."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +75,27 @@ async def ask_together(
         httpx.HTTPError: a request failed for another reason than overload.
         ModelError: the server refused all requests.
     """
+    replies, passed = await time_together(url, talks, body_of)
+    return load_of(len(talks), replies, passed)
+
+
+async def time_together(
+    url: str, talks: Sequence[Sequence[Request]], body_of: Callable[[Request], dict[str, Any]]
+) -> tuple[list[TimedRequest | None], float]:
+    """The times of all requests, None for refused ones, and the seconds until the last answer ended.
+
+    The arguments are those of `ask_together`.
+
+    Raises:
+        httpx.HTTPError: a request failed for another reason than overload.
+    """
     # llama.cpp's server closes the connection after a stream, so each request opens a new one.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
     async with httpx.AsyncClient(base_url=url, timeout=_SECONDS, limits=limits) as client:
         began = time.perf_counter()
         replies = await asyncio.gather(*(_talk(client, [body_of(turn) for turn in talk]) for talk in talks))
         passed = time.perf_counter() - began
-    return load_of(len(talks), [answer for talk in replies for answer in talk], passed)
+    return [answer for talk in replies for answer in talk], passed
 
 
 def load_of(clients: int, replies: Sequence[TimedRequest | None], passed: float) -> ClientLoad:
@@ -114,9 +130,12 @@ def percentiles(times: Sequence[float]) -> Percentiles:
     Args:
         times: at least one time, in any order.
     """
-    ordered = sorted(times)
-    p50, p95, p99 = (ordered[math.ceil(len(ordered) * part / 100) - 1] for part in (50, 95, 99))
-    return Percentiles(p50, p95, p99)
+    return Percentiles(*(percentile(times, part) for part in (50, 95, 99)))
+
+
+def percentile(times: Sequence[float], part: int) -> float:
+    """The percentile `part` (1 to 100) of at least one time, by the nearest-rank method."""
+    return sorted(times)[math.ceil(len(times) * part / 100) - 1]
 
 
 async def _talk(client: httpx.AsyncClient, bodies: Sequence[dict[str, Any]]) -> list[TimedRequest | None]:
@@ -127,21 +146,26 @@ async def _ask(client: httpx.AsyncClient, body: dict[str, Any]) -> TimedRequest 
     """Send a request; None if the overloaded server refused it."""
     began = time.perf_counter()
     first: float | None = None
-    chunks = 0
-    async with client.stream("POST", "chat/completions", json={**body, "stream": True}) as answer:
+    chunks = tokens = 0
+    streamed = {**body, "stream": True, "stream_options": {"include_usage": True}}
+    async with client.stream("POST", "chat/completions", json=streamed) as answer:
         if answer.status_code in _REFUSALS:
             return None
         if answer.is_error:
             await answer.aread()
         answer.raise_for_status()
         async for line in answer.aiter_lines():
-            if line.startswith("data: {") and _has_words(line):
+            if not line.startswith("data: {"):
+                continue
+            event = json.loads(line.removeprefix("data: "))
+            tokens = (event.get("usage") or {}).get("completion_tokens", tokens)
+            if _has_words(event):
                 first = first or time.perf_counter() - began
                 chunks += 1
     whole = time.perf_counter() - began
-    return TimedRequest(first or whole, whole, chunks)
+    return TimedRequest(first or whole, whole, chunks, tokens)
 
 
-def _has_words(line: str) -> bool:
-    choices = json.loads(line.removeprefix("data: ")).get("choices") or [{}]
+def _has_words(event: dict[str, Any]) -> bool:
+    choices = event.get("choices") or [{}]
     return bool((choices[0].get("delta") or {}).get("content"))

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from statistics import median
 from typing import Any
@@ -37,19 +38,13 @@ async def measure_servers(clients: Sequence[int], *, max_tokens: int, rounds: in
         Rows of loads, with refusals and percentiles; and for each number of clients our requests per second
         and our time to the first words as multiples of llama.cpp's.
     """
-    model = get_model(_SPEC)
-    if not isinstance(model, ChatLlamaCpp):
-        raise TypeError(model)
-    loaded = model.load()
     most = max(clients)
     slots = min(most, ServerOptions().concurrent)  # the default of `rolellm serve`; further clients wait
-    # The settings that our engine uses on a machine without calibration.
-    weights, threads = str(loaded.model.path), str(len(psutil.Process().cpu_affinity()))
     talks = iter(conversations(rounds * sum(clients)))
     rows: list[dict[str, Any]] = []
     with (
         served("ours", _SPEC, str(slots)) as (ours, _),
-        served("llama", weights, str(slots), str(most), str(_CONTEXT), threads) as (llama, _),
+        llama_served(_SPEC, slots=slots, clients=most) as (llama, _),
     ):
         for count in clients:
             for _ in range(rounds):
@@ -60,6 +55,25 @@ async def measure_servers(clients: Sequence[int], *, max_tokens: int, rounds: in
                 ):
                     rows.append({"server": server, **asdict(await ask_together(url, asked, body_of))})
     return {"max_tokens": max_tokens, "rows": rows, "ratios": _ratios(rows, clients)}
+
+
+def llama_served(spec: str, *, slots: int, clients: int) -> AbstractContextManager[tuple[str, int]]:
+    """llama.cpp's server with the weights of an embedded model; its base URL and its process id.
+
+    Args:
+        spec: the model, without an adapter.
+        slots: number of requests that are answered at a time.
+        clients: number of connections at a time.
+
+    Raises:
+        ModelError: the model cannot be loaded, or the server did not start.
+    """
+    model = get_model(spec)
+    if not isinstance(model, ChatLlamaCpp):
+        raise TypeError(model)
+    # The settings that our engine uses on a machine without calibration.
+    weights, threads = str(model.load().model.path), str(len(psutil.Process().cpu_affinity()))
+    return served("llama", weights, str(slots), str(clients), str(_CONTEXT), threads)
 
 
 def _to_us(max_tokens: int) -> Callable[[Request], dict[str, Any]]:
