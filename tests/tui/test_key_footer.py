@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 import pytest
+from helpers.piloting import until
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -36,10 +37,15 @@ class Host(App[None]):
         """Do nothing."""
 
 
-def shown_keys(pilot: Pilot[Any]) -> list[str]:
-    """The keys on the screen, after a check that all of them are whole."""
+def keys_displayed(pilot: Pilot[Any]) -> list[FooterKey]:
+    return [key for key in pilot.app.query_one(KeyFooter).query(FooterKey) if key.display]
+
+
+async def shown_keys(pilot: Pilot[Any]) -> list[str]:
+    """The keys on the screen, once it is drawn, after a check that all of them are whole."""
+    await until(pilot, lambda: all(key.region.width for key in keys_displayed(pilot)))
     footer = pilot.app.query_one(KeyFooter)
-    shown = [key for key in footer.query(FooterKey) if key.display]
+    shown = keys_displayed(pilot)
     places = [key.region for key in shown]
     assert all(footer.region.contains_region(place) for place in places)
     assert not any(one.overlaps(other) for one in places for other in places if one is not other)
@@ -50,7 +56,7 @@ def shown_keys(pilot: Pilot[Any]) -> list[str]:
 async def test_no_key_is_cut_off(width: int) -> None:
     async with Host().run_test(size=(width, 10)) as pilot:
         await pilot.pause()
-        shown = shown_keys(pilot)
+        shown = await shown_keys(pilot)
         others = shown[: -len(ALWAYS)]
         assert shown == [*NAMES[: len(others)], *ALWAYS]
 
@@ -59,7 +65,7 @@ async def test_no_key_is_cut_off(width: int) -> None:
 async def test_a_key_is_shown_if_it_just_fits(width: int, shown: tuple[str, ...]) -> None:
     async with Host().run_test(size=(width, 10)) as pilot:
         await pilot.pause()
-        assert shown_keys(pilot) == [*shown, *ALWAYS]
+        assert await shown_keys(pilot) == [*shown, *ALWAYS]
 
 
 async def test_keys_come_and_go_with_the_width() -> None:
@@ -68,7 +74,7 @@ async def test_keys_come_and_go_with_the_width() -> None:
         for width in (120, 50, 120):
             await pilot.resize_terminal(width, 10)
             await pilot.pause()
-            seen.append(len(shown_keys(pilot)))
+            seen.append(len(await shown_keys(pilot)))
         assert seen[0] == seen[2] == len(NAMES) + len(ALWAYS)
         assert seen[1] < seen[0]
 
@@ -89,5 +95,5 @@ class Writer(App[None]):
 async def test_keys_are_in_the_order_in_which_they_are_declared() -> None:
     async with Writer().run_test(size=(120, 10)) as pilot:
         await pilot.pause()
-        shown = shown_keys(pilot)
+        shown = await shown_keys(pilot)
         assert shown.index("Before") < shown.index("All")
