@@ -21,6 +21,7 @@ from rolellm_graphs.server.agents import Agents
 from rolellm_graphs.server.app import create_app
 from rolellm_graphs.server.names import AgentName
 from rolellm_graphs.server.options import ServerOptions
+from rolellm_graphs.server.scene_memory import SceneMemory
 from rolellm_tui.cli.options import SessionOptions, open_session
 
 OWN = '[models.mine]\nspec = "scripted:Hello."\nstrategy = "zero-shot"\n'
@@ -104,7 +105,7 @@ def test_a_server_asks_each_model_by_its_own(
     wished: str | None, of_server: str | None, expected: str
 ) -> None:
     write_models(OWN)
-    agents = Agents(ServerOptions(models=("scripted:Hi.", "mine"), strategy=of_server))
+    agents = Agents(ServerOptions(models=("scripted:Hi.", "mine"), strategy=of_server), SceneMemory())
     asked = AgentName("sherlock-holmes", kind="persona", strategy=wished, model="mine", seat=None)
     assert agents.find(asked).name == f"sherlock-holmes@{expected}"
 

@@ -49,15 +49,19 @@ class Agents:
     Personas and scenes are found among the listed names only, never by path, since names come from clients.
     """
 
-    def __init__(self, options: ServerOptions) -> None:
+    def __init__(self, options: ServerOptions, scenes: SceneMemory) -> None:
         """Create an empty cache; no model is loaded.
+
+        Args:
+            options: the server's options.
+            scenes: lines of scenes that the messages of clients do not contain.
 
         Raises:
             SettingsError: the options offer a persona or scene that does not exist.
         """
         self._options = options
         self._since = int(time.time())
-        self._memory = SceneMemory()
+        self._memory = scenes
         self._models: dict[str, BaseChatModel] = {}
         self._details: dict[str, ServerDetails | None] = {}
         self._ready: OrderedDict[AgentName, Agent] = OrderedDict()

@@ -31,6 +31,7 @@ from rolellm_graphs.server.options import ServerOptions
 from rolellm_graphs.server.response_events import ResponseEvents
 from rolellm_graphs.server.response_wire import ResponseRequest, response_object
 from rolellm_graphs.server.service import Service
+from rolellm_graphs.server.shared_state import SharedState
 from rolellm_graphs.server.streams import chat_chunks, stream_response, text_chunks
 from rolellm_graphs.server.whole_answers import total_usage
 from rolellm_graphs.server.wire import (
@@ -72,20 +73,23 @@ Interface = Callable[[FastAPI, Service], None]
 
 
 def create_app(
-    options: ServerOptions | None = None, interfaces: Sequence[Interface] | None = None
+    options: ServerOptions | None = None,
+    interfaces: Sequence[Interface] | None = None,
+    shared: SharedState | None = None,
 ) -> FastAPI:
     """Create the application, which any ASGI server can run.
 
     Args:
         options: the server's options; None uses the defaults, for clients on this machine only.
         interfaces: the protocols that it speaks; None for OpenAI's API alone.
+        shared: what it shares with other worker processes; None if it is the only one.
 
     Raises:
         ModelError: the first model or the embeddings cannot be used, or a name is unknown.
         SettingsError: the strategy is unknown, or an API key or the file of keys cannot be used.
     """
     options = options or ServerOptions()
-    service = Service(options)
+    service = Service(options, shared)
 
     @asynccontextmanager
     async def ready(_: FastAPI) -> AsyncIterator[None]:
@@ -141,11 +145,8 @@ def _add_models(app: FastAPI, service: Service) -> None:
 def _add_state(app: FastAPI, service: Service) -> None:
     @app.get("/health", summary="Whether it answers")
     async def health() -> Health:
-        return Health(
-            version=app.version,
-            answering=service.metrics.now_answering,
-            waiting=service.admission.waiting,
-        )
+        answering, waiting = service.metrics.load()
+        return Health(version=app.version, answering=answering, waiting=waiting)
 
     @app.get("/metrics", summary="Counters for Prometheus", response_class=PlainTextResponse)
     async def metrics() -> Response:
@@ -263,7 +264,11 @@ def _add_limits(app: FastAPI, service: Service) -> None:
     )
     if options.asks_for_keys or options.requests_per_minute:
         app.add_middleware(
-            Clients, keys=service.keys, per_minute=options.requests_per_minute, metrics=service.metrics
+            Clients,
+            keys=service.keys,
+            per_minute=options.requests_per_minute,
+            metrics=service.metrics,
+            rates=service.rates,
         )
     if options.hosts:
         app.add_middleware(limits.KnownHosts, hosts=options.hosts)

@@ -1,7 +1,7 @@
 """Who sends a request, and whether this client may send one now."""
 
-import time
-from collections.abc import Callable, Hashable
+import asyncio
+from collections.abc import Hashable
 from http import HTTPStatus
 from typing import Final
 
@@ -32,7 +32,7 @@ class Clients:
         keys: KeyRing | None,
         per_minute: int | None,
         metrics: Metrics,
-        clock: Callable[[], float] = time.monotonic,
+        rates: RequestRates,
     ) -> None:
         """Wrap an application.
 
@@ -42,13 +42,13 @@ class Clients:
             per_minute: the most requests of a client in a minute, unless its key has its own limit; None
                 for no limit.
             metrics: the server's counters.
-            clock: monotonic seconds.
+            rates: the requests of the last minute.
         """
         self._app = app
         self._keys = keys
         self._per_minute = per_minute
         self._metrics = metrics
-        self._rates = RequestRates(clock)
+        self._rates = rates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or reject it."""
@@ -56,15 +56,19 @@ class Clients:
         if scope["type"] != "http" or path in _OPEN or path.startswith(_OPEN_BELOW):
             return await self._app(scope, receive, send)
         try:
-            key = None if self._keys is None else self._checked_key(self._keys, scope)
-            if key is not None:
-                scope[KEY_NAME] = key.name
-            limit = (key and key.requests_per_minute) or self._per_minute
-            if limit is not None:
-                self._count(client_of(scope), limit)
+            # In a thread, since the rates may be another process's, and the file of keys is read.
+            await asyncio.to_thread(self._admit, scope)
         except ApiError as error:
             return await error.response()(scope, receive, send)
         return await self._app(scope, receive, send)
+
+    def _admit(self, scope: Scope) -> None:
+        key = None if self._keys is None else self._checked_key(self._keys, scope)
+        if key is not None:
+            scope[KEY_NAME] = key.name
+        limit = (key and key.requests_per_minute) or self._per_minute
+        if limit is not None and (seconds := self._rates.take(client_of(scope), limit)):
+            raise self._too_many(f"{limit:,} requests", seconds)
 
     def _checked_key(self, keys: KeyRing, scope: Scope) -> ApiKey:
         stranger = ("stranger", _address_of(scope))
@@ -72,7 +76,7 @@ class Clients:
             raise self._too_many(f"{_WRONG_PER_MINUTE} requests without a valid key", seconds)
         key = keys.find(_offered_key(Headers(scope=scope)))
         if key is None:
-            self._rates.note(stranger, _WRONG_PER_MINUTE)
+            self._rates.take(stranger, _WRONG_PER_MINUTE)
             raise ApiError(
                 HTTPStatus.UNAUTHORIZED,
                 "The API key is missing, wrong or expired; send it as “Authorization: Bearer KEY”.",
@@ -80,11 +84,6 @@ class Clients:
                 headers={"WWW-Authenticate": "Bearer"},
             )
         return key
-
-    def _count(self, client: Hashable, per_minute: int) -> None:
-        if seconds := self._rates.seconds_left(client, per_minute):
-            raise self._too_many(f"{per_minute:,} requests", seconds)
-        self._rates.note(client, per_minute)
 
     def _too_many(self, what: str, seconds: int) -> ApiError:
         self._metrics.refused.labels("rate").inc()

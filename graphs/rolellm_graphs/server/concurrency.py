@@ -39,7 +39,6 @@ class Admission:
         self._seconds = queue_seconds
         self._metrics = metrics
         self._clock = clock
-        metrics.waiting.set_function(lambda: self.waiting)
 
     @property
     def waiting(self) -> int:
@@ -69,6 +68,7 @@ class Admission:
             yield
         finally:
             self._queue.leave(ticket)
+            self._metrics.waiting.set(self.waiting)
 
     @property
     def _fullness(self) -> str:
@@ -78,9 +78,11 @@ class Admission:
 
     def _enter(self, client: Hashable, changed: asyncio.Event) -> Ticket:
         try:
-            return self._queue.enter(client, changed.set)
+            ticket = self._queue.enter(client, changed.set)
         except QueueFullError:
             raise self._refusal("queue_full", self._fullness) from None
+        self._metrics.waiting.set(self.waiting)
+        return ticket
 
     async def _wait(self, ticket: Ticket, changed: asyncio.Event) -> None:
         with suppress(TimeoutError):

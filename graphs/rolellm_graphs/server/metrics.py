@@ -1,14 +1,23 @@
-"""Metrics of a server for Prometheus."""
+"""Metrics of a server for Prometheus.
 
+Worker processes add theirs up in the files of prometheus_client's multiprocess mode, whose folder is named
+by the environment variable PROMETHEUS_MULTIPROC_DIR.
+"""
+
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from rolellm_graphs.server.answers import AnswerEnd, AnswerPart
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable with the folder in which workers add up their counters; it is read at import."""
 _REFUSED = ("waited", "queue_full", "rate")
 """Reasons for rejecting a request."""
 
@@ -28,8 +37,18 @@ class Metrics:
             ["key", "status"],
             registry=self.registry,
         )
-        self.answering = Gauge("rolellm_answering", "Answers on their way.", registry=self.registry)
-        self.waiting = Gauge("rolellm_waiting", "Requests in the queue.", registry=self.registry)
+        self.answering = Gauge(
+            "rolellm_answering",
+            "Answers on their way.",
+            registry=self.registry,
+            multiprocess_mode="livesum",
+        )
+        self.waiting = Gauge(
+            "rolellm_waiting",
+            "Requests in the queue.",
+            registry=self.registry,
+            multiprocess_mode="livesum",
+        )
         self.waited = Histogram(
             "rolellm_waited_seconds",
             "Time that requests waited in the queue, in seconds.",
@@ -58,22 +77,32 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
-        self.now_answering = 0
 
     @contextmanager
     def answer(self) -> Iterator["AnswerClock"]:
         """Count an answer while it is generated."""
-        self.now_answering += 1
-        self.answering.set(self.now_answering)
-        try:
+        with self.answering.track_inprogress():
             yield AnswerClock(self)
-        finally:
-            self.now_answering -= 1
-            self.answering.set(self.now_answering)
 
     def text(self) -> bytes:
         """The text of `GET /metrics`."""
-        return generate_latest(self.registry)
+        return generate_latest(self._of_all_workers())
+
+    def load(self) -> tuple[int, int]:
+        """The number of answers on their way, and of requests in the queue."""
+        registry = self._of_all_workers()
+        answering, waiting = (
+            registry.get_sample_value(name) or 0 for name in ("rolellm_answering", "rolellm_waiting")
+        )
+        return round(answering), round(waiting)
+
+    def _of_all_workers(self) -> CollectorRegistry:
+        """The counters of this process, or of all workers together."""
+        if not os.environ.get(FOLDER):
+            return self.registry
+        together = CollectorRegistry()
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return together
 
 
 class AnswerClock:

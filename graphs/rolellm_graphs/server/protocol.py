@@ -9,9 +9,10 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import h11
+import uvicorn
 from starlette.responses import JSONResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -51,14 +52,22 @@ class ConnectionLimits:
             del self._open[network]
 
 
+class GuardedConfig(uvicorn.Config):
+    """The settings of uvicorn for a server whose connections have limits."""
+
+    def __init__(self, app: Any, *, limits: ConnectionLimits, **options: Any) -> None:
+        """Take the application, the limits, and uvicorn's own settings."""
+        super().__init__(app, http=GuardedProtocol, **options)
+        self.limits = limits
+
+
 class GuardedProtocol(H11Protocol):
-    """One connection. `protocol_behind` makes the class for a server."""
+    """One connection of a server with a `GuardedConfig`."""
 
-    limits: ClassVar[ConnectionLimits]
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, config: GuardedConfig, *arguments: Any, **options: Any) -> None:
         """Create the protocol of a connection that is not open yet."""
-        super().__init__(*arguments, **options)
+        super().__init__(config, *arguments, **options)
+        self.limits = config.limits
         self._peer: str | None = None
         self._head_timer: asyncio.TimerHandle | None = None
         self._stuck_timer: asyncio.TimerHandle | None = None
@@ -144,8 +153,3 @@ class GuardedProtocol(H11Protocol):
         for event in (head, h11.Data(data=bytes(response.body)), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
-
-
-def protocol_behind(limits: ConnectionLimits) -> type[GuardedProtocol]:
-    """The protocol of a server's connections."""
-    return type("GuardedProtocol", (GuardedProtocol,), {"limits": limits})

@@ -3,6 +3,7 @@
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from threading import Lock
 from typing import Final
 
 _MINUTE: Final = 60.0
@@ -16,6 +17,7 @@ class RequestRates:
     def __init__(self, clock: Callable[[], float]) -> None:
         """Create an empty counter; the clock returns monotonic seconds."""
         self._clock = clock
+        self._lock = Lock()
         self._free_at: OrderedDict[Hashable, float] = OrderedDict()
         """When all requests of a client are forgotten."""
 
@@ -26,10 +28,14 @@ class RequestRates:
         too_early = self._free_at.get(client, now) + _MINUTE / per_minute - _MINUTE - now
         return max(0, math.ceil(round(too_early, 6)))
 
-    def note(self, client: Hashable, per_minute: int) -> None:
-        """Count a request."""
-        now = self._clock()
-        self._free_at[client] = max(now, self._free_at.get(client, now)) + _MINUTE / per_minute
-        self._free_at.move_to_end(client)
-        if len(self._free_at) > _MOST_CLIENTS:
-            self._free_at.popitem(last=False)
+    def take(self, client: Hashable, per_minute: int) -> int:
+        """Count a request if it may be sent now, and return 0; otherwise the seconds to wait."""
+        with self._lock:
+            if seconds := self.seconds_left(client, per_minute):
+                return seconds
+            now = self._clock()
+            self._free_at[client] = max(now, self._free_at.get(client, now)) + _MINUTE / per_minute
+            self._free_at.move_to_end(client)
+            if len(self._free_at) > _MOST_CLIENTS:
+                self._free_at.popitem(last=False)
+            return 0

@@ -18,6 +18,7 @@ from rolellm_graphs.server.failures import ApiError
 from rolellm_graphs.server.metrics import Metrics
 from rolellm_graphs.server.names import agent_named
 from rolellm_graphs.server.options import ServerOptions
+from rolellm_graphs.server.shared_state import SharedState
 from rolellm_graphs.server.streams import StreamedAnswer
 from rolellm_graphs.server.whole_answers import answers
 from rolellm_graphs.server.wire import ChatRequest, GenerationRequest
@@ -35,11 +36,12 @@ def _check_strategies(options: ServerOptions) -> None:
 class Service:
     """A server's models, limits and counters, which all its interfaces share."""
 
-    def __init__(self, options: ServerOptions) -> None:
+    def __init__(self, options: ServerOptions, shared: SharedState | None = None) -> None:
         """Prepare the service; no model is loaded.
 
         Args:
             options: the server's options.
+            shared: what the service shares with other processes; None if it is the only one.
 
         Raises:
             ModelError: the first model cannot be used.
@@ -51,6 +53,8 @@ class Service:
         self.admitting: set[str] = set()
         """Beginnings of paths whose requests do not wait in the queue, because their answers do."""
         self.metrics = Metrics()
+        shared = shared or SharedState()
+        self.rates = shared.rates
         self.admission = Admission(
             concurrent=options.concurrent,
             queue=options.queue,
@@ -60,7 +64,7 @@ class Service:
         keys = given_keys(options.api_keys)
         self.keys = KeyRing(keys, options.key_file) if options.asks_for_keys else None
         _check_strategies(options)
-        self.agents = Agents(options)
+        self.agents = Agents(options, shared.scenes)
         self.agents.model()
 
     async def agent(self, body: GenerationRequest, request: Request) -> Agent:

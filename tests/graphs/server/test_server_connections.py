@@ -18,8 +18,9 @@ from helpers.commands import rolellm
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_graphs.server.app import create_app
-from rolellm_graphs.server.protocol import HEAD_BYTES, ConnectionLimits, GuardedProtocol, protocol_behind
-from rolellm_graphs.server.serving import server_config, tls_settings
+from rolellm_graphs.server.endpoint import tls_settings
+from rolellm_graphs.server.protocol import HEAD_BYTES, ConnectionLimits, GuardedProtocol
+from rolellm_graphs.server.serving import server_config
 
 CHAT = "/v1/chat/completions"
 ASKED: dict[str, Any] = {
@@ -84,11 +85,11 @@ async def test_half_open_connections_are_closed_beside_streams_that_all_end(
 ) -> None:
     doors = list[ConnectionLimits]()
 
-    def behind(limits: ConnectionLimits) -> type[GuardedProtocol]:
-        doors.append(limits)
-        return protocol_behind(limits)
+    def limits_of(*values: Any) -> ConnectionLimits:
+        doors.append(ConnectionLimits(*values))
+        return doors[-1]
 
-    monkeypatch.setattr("rolellm_graphs.server.serving.protocol_behind", behind)
+    monkeypatch.setattr("rolellm_graphs.server.serving.ConnectionLimits", limits_of)
     model = ScriptedChatModel(replies=["one two three"], seconds_per_word=0.05)
     async with served(model, head_seconds=PATIENCE) as client:
         limits = httpx.Limits(max_connections=None)

@@ -11,8 +11,8 @@ from helpers.api_server import PATIENCE, asked_in_process, options_of, served
 from rolellm_agents.errors import SettingsError
 from rolellm_agents.models.scripted import ScriptedChatModel
 from rolellm_graphs.server.app import create_app
+from rolellm_graphs.server.endpoint import check_access
 from rolellm_graphs.server.options import ServerOptions
-from rolellm_graphs.server.serving import check_access
 
 CHAT = "/v1/chat/completions"
 ASKED = {"model": "sherlock-holmes", "messages": [{"role": "user", "content": "Who are you?"}]}

@@ -84,6 +84,7 @@ def mcp(
     try:
         from rolellm_graphs.mcp.http import PATH, mcp_interface
         from rolellm_graphs.mcp.stdio import serve_stdio
+        from rolellm_graphs.server.endpoint import Endpoint
         from rolellm_graphs.server.options import ServerOptions
         from rolellm_graphs.server.serving import serve
     except ModuleNotFoundError as error:
@@ -107,6 +108,5 @@ def mcp(
     def on_ready(url: str) -> None:
         print_text(f"{url}\nThis is the URL for clients. Ctrl-C finishes running answers and stops.")
 
-    asyncio.run(
-        serve(options, interfaces=(mcp_interface,), base=PATH, host=host, port=port, on_ready=on_ready)
-    )
+    endpoint = Endpoint(host=host, port=port, base=PATH)
+    asyncio.run(serve(options, endpoint, interfaces=(mcp_interface,), on_ready=on_ready))

@@ -72,8 +72,10 @@ def serve(
 
     try:
         from rolellm_graphs.server.app import openai_interface
+        from rolellm_graphs.server.endpoint import Endpoint
         from rolellm_graphs.server.options import ServerOptions
         from rolellm_graphs.server.serving import serve as serve_forever
+        from rolellm_graphs.server.workers import serve_with_workers
 
         interfaces = (openai_interface, *_a2a_interfaces(offered=answering.a2a))
     except ModuleNotFoundError as error:
@@ -81,6 +83,11 @@ def serve(
         complain(f"Serving needs {error.name}; install it with: pip install 'rolellm-agents[{extra}]'")
         raise typer.Exit(2) from error
 
+    if listening.workers > 1 and answering.a2a:
+        complain(
+            "--a2a keeps conversations in one process; leave out --workers, or start it without --a2a."
+        )
+        raise typer.Exit(2)
     settings = load_settings()
     options = ServerOptions(
         models=tuple(answering.model or [settings.model]),
@@ -108,17 +115,16 @@ def serve(
     def on_ready(url: str) -> None:
         print_text(f"{url}\nThis is the base URL for clients. Ctrl-C finishes running answers and stops.")
 
-    asyncio.run(
-        serve_forever(
-            options,
-            interfaces=interfaces,
-            host=listening.host,
-            port=listening.port,
-            certificate=listening.certificate,
-            private_key=listening.private_key,
-            on_ready=on_ready,
-        )
+    endpoint = Endpoint(
+        host=listening.host,
+        port=listening.port,
+        certificate=listening.certificate,
+        private_key=listening.private_key,
     )
+    if listening.workers > 1:
+        serve_with_workers(listening.workers, options, endpoint, interfaces=interfaces, on_ready=on_ready)
+    else:
+        asyncio.run(serve_forever(options, endpoint, interfaces=interfaces, on_ready=on_ready))
 
 
 def _a2a_interfaces(*, offered: bool) -> "tuple[Interface, ...]":

@@ -43,6 +43,16 @@ class ListeningOptions:
             metavar="FILE",
         ),
     ] = None
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--workers",
+            min=1,
+            max=64,
+            help="Number of processes, for models on other servers. Each loads embedded models again, and "
+            "gets its share of --concurrent and --queue.",
+        ),
+    ] = 1
 
 
 @dataclass(frozen=True)
