@@ -106,7 +106,7 @@ def test_a_worker_that_cannot_load_its_model_stops_the_server_with_a_sentence(
     damaged = tmp_path / "damaged.gguf"
     damaged.write_bytes(b"GGUF" + bytes(100))
     done = rolellm("serve", "--workers", "2", "--port", "0", "--model", f"llamacpp:{damaged}", env=home)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "damaged.gguf" in done.stderr
     assert "because a worker could not start" in done.stderr
     assert "Traceback" not in done.stderr
