@@ -6,6 +6,7 @@ import shutil
 import ssl
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,9 +45,12 @@ async def connected(client: httpx.AsyncClient, sent: bytes = b"") -> Peer:
 
 
 async def told(peer: Peer) -> str:
-    """Everything that the server sends until it closes."""
+    """Everything that the server sends until it closes, which it may do before it has read everything."""
+    sent = b""
     async with asyncio.timeout(PATIENCE):
-        sent = await peer[0].read()
+        with suppress(ConnectionResetError):
+            while part := await peer[0].read(2**16):
+                sent += part
     peer[1].close()
     return sent.decode()
 
