@@ -71,7 +71,7 @@ def profile(place: Path) -> Files:
     )
     with recorded_prompts() as prompts:
         command(*build, "--model", f"scripted:{_NOTES}|{described}", "--out", str(place / "told.yaml"))
-    files["profile.json"] = as_json(prompts)
+    files["profile.json"] = as_json(sorted(prompts, key=str))  # passages are read at the same time
     files["profile-told.yaml"] = (place / "told.yaml").read_text(encoding="utf-8")
     return files
 
