@@ -254,8 +254,8 @@ async def test_each_tab_is_an_app_of_its_own_and_ends_with_it() -> None:
     write_persona()
     async with rolellm_web("ada", "--model", "scripted:Hi.") as (process, link):
         async with tab(link) as one, tab(link) as other:
-            await seen(one, "Good day.")
-            await seen(other, "Good day.")
+            # Together, because a client answers the server's pings only while it receives.
+            await asyncio.gather(seen(one, "Good day."), seen(other, "Good day."))
             apps = apps_of(process.pid)
             assert len(apps) == 2
         assert all_gone(apps)
