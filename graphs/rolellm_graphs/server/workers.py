@@ -12,7 +12,8 @@ import os
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import RLock, Thread
 from typing import Final
@@ -64,13 +65,9 @@ def serve_with_workers(
         ModelError: the first model cannot be used, or a worker could not load it.
     """
     tls = tls_settings(endpoint.certificate, endpoint.private_key)
-    with (
-        listening(endpoint, options) as (listener, url),
-        tempfile.TemporaryDirectory(prefix="rolellm-metrics-") as folder,
-    ):
+    with listening(endpoint, options) as (listener, url), _metrics_folder():
         options = with_own_names(options, endpoint.host)
         create_app(options, interfaces)  # raises what each worker would raise
-        os.environ[FOLDER] = folder  # the workers read it at import
         share = options_of_worker(options, workers)
         config = server_config(
             _WorkerApp(share, tuple(interfaces), offer(SharedState())),
@@ -87,6 +84,17 @@ def serve_with_workers(
         supervisor.run()
     if supervisor.has_failed:
         raise ModelError("The server has stopped, because a worker could not start; its message is above.")
+
+
+@contextmanager
+def _metrics_folder() -> Iterator[None]:
+    """Name a folder for the counters to the workers that are started meanwhile, which read it at import."""
+    with tempfile.TemporaryDirectory(prefix="rolellm-metrics-") as folder:
+        os.environ[FOLDER] = folder
+        try:
+            yield
+        finally:
+            del os.environ[FOLDER]
 
 
 def options_of_worker(options: ServerOptions, workers: int) -> ServerOptions:
